@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::process::Stdio;
+use std::time::{Duration, SystemTime};
 
 use crate::prelude::*;
 use crate::resolving::unclear_response;
@@ -166,10 +167,12 @@ fn apostrophes_are_stripped_from_exports_only() {
     // Of the same payment it would be the same key.
     workspace.arm(Fault::response_lost(TOKENS));
     workspace.charging("'+1", &TOKEN_PAYMENT.replace("45.00", "46.00")).end().exits(5);
-    let row = "'+1,,'- not there,not processed\n";
-    workspace.resolving(format!("Key,TransactionId,Note,Verdict\n{row}")).end().exits(0);
+    let row = "'+1,,'- not there,not processed";
+    // The amount shows that it is not the other key.
+    let own = format!("Key,TransactionId,Note,Verdict,Attempt,Revision,Amount\n{row},1,2,46.00\n");
+    workspace.resolving(own).end().exits(0);
     assert_eq!([workspace.shown("+1", "state"), workspace.shown("'+1", "note")], ["unknown", "'- not there"]);
-    workspace.resolving(format!("key,transaction_id,note,verdict\n{row}")).end().exits(0);
+    workspace.resolving(format!("key,transaction_id,note,verdict\n{row}\n")).end().exits(0);
     assert_eq!(workspace.shown("+1", "note"), "- not there");
 }
 
@@ -949,4 +952,40 @@ fn missing_transactions_may_be_another_merchants() {
     );
     let text = workspace.resolving("Key,TransactionId,Note\none,,\nnone,txn_1,\n").text().exits(2).stderr;
     assert!(!text.contains("hint"), "{text}");
+}
+
+/// A spreadsheet makes `17` of `0017`, and the next run sends the wrong payment again.
+#[test]
+fn key_that_may_be_another_unresolved_one_is_refused() {
+    let workspace = Workspace::open();
+    let (now, base_url) = (SystemTime::now(), workspace.sandbox.base_url());
+    workspace.add_unknowns_at(now - Duration::from_mins(5), &["0017".to_owned()], base_url);
+    workspace.add_unknowns_at(now, &["17", "18"].map(str::to_owned), base_url);
+    let wrong = |key: &str, other: &str| {
+        format!(
+            "2 {key}: Key may stand for {other}, which is unresolved too, and a spreadsheet writes both alike: fill in an export, which \
+             shows the time of each, or resolve the key alone with `payments journal resolve {key}`"
+        )
+    };
+    for (headings, cells) in [("Key,Verdict,Note", ""), ("Key,Verdict,Note,Attempt,Revision", ",1,2")] {
+        for (key, other) in [("17", "0017"), ("0017", "17")] {
+            let file = format!("{headings}\n{key},not processed,gone{cells}\n");
+            workspace.refuses(file, [wrong(key, other)]);
+        }
+        let other = format!("{headings}\n18,not processed,gone{cells}\n");
+        workspace.resolving(other).with("--dry-run").end().exits(0);
+    }
+    let [one, two] = ["17", "0017"].map(|key| {
+        workspace.write(&format!("{key}.csv"), format!("Key,Verdict,Note\n{key},rejected,gone\n"))
+    });
+    let both =
+        workspace.journals(format!("resolve --by ada --from {one} {two} --output text")).exits(2).stderr;
+    has(&both, ["17: Key may stand for 0017", "0017: Key may stand for 17"]);
+    // The time shows whose row it is.
+    let filled = workspace.filled(&[("17", "verdict", "not processed"), ("17", "note", "gone")]);
+    let own: String =
+        filled.lines().filter(|line| !line.starts_with("0017,")).map(|line| format!("{line}\n")).collect();
+    workspace.resolving(&own).with("--dry-run").end().exits(0);
+    workspace.journals("resolve 0017 --not-processed --note gone --by ada").exits(0);
+    workspace.resolving("Key,Verdict,Note\n17,not processed,gone\n").end().exits(0);
 }

@@ -76,6 +76,7 @@ pub(super) async fn run(
         let commands = &output.commands;
         let check = Check { journal: &journal, api_keys: &keys, ids_are_not_cards, service, commands };
         let mut checked = check.rows(rows, &mut problems).await?;
+        check.spellings(&checked.rows, &mut problems).await?;
         check.transactions(&checked.rows, &mut problems).await?;
         let is_one_missing = match &called {
             Some((client, settings)) => look_up(client, settings, &mut checked.rows, &mut problems).await?,

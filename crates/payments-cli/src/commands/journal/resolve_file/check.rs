@@ -3,24 +3,23 @@
 use std::collections::HashMap;
 
 use payments_core::{Client, ErrorKind, LookupError};
-use payments_journal::{HistoryEvent, Intent, IntentState, Journal, Resolution, StateName, Verdict};
+use payments_journal::{Intent, IntentState, Journal, Resolution, StateName, Verdict};
 use payments_model::{TransactionId, TransactionRecord};
 use tokio::task::JoinSet;
 
-use super::super::reconcile::cells::Written;
 use super::super::resolution::{SERVICE_IS_LOST, held, is_written_as, needs_service};
 use super::super::{CommandError, for_each_page};
-use super::rows::{LeftAlone, ResolutionRow};
+use super::rows::{LeftAlone, ResolutionRow, shown_service};
 use crate::call::hints;
 use crate::failure::{Abandoned, FailedOutcome, Failure, Problem, Purpose};
 use crate::format::timestamp;
 use crate::intent::{history, state};
 use crate::report::advice::of_other_service;
 use crate::rows::card_like_ids::{self, is_like_a_card};
+use crate::rows::spreadsheet::{Forms, is_exact_variant};
 use crate::rows::{NO_API_KEY, Problems};
 use crate::service::Service;
 use crate::settings::{KnownKeys, PrintedCommands, Settings};
-use crate::style::for_terminal;
 
 /// A row and its intent, whose outcome is unknown, or which gives way to a found transaction.
 pub(super) struct CheckedRow {
@@ -205,6 +204,43 @@ impl Check<'_> {
         !self.ids_are_not_cards && is_like_a_card(id)
     }
 
+    /// Reports rows that may be about another unresolved key: a spreadsheet makes `17` of `0017`.
+    pub(super) async fn spellings(
+        &self,
+        rows: &[CheckedRow],
+        problems: &mut Problems,
+    ) -> Result<(), CommandError> {
+        let mut alike: HashMap<String, Vec<&ResolutionRow>> = HashMap::new();
+        for CheckedRow { row, .. } in rows {
+            for form in Forms::of(row.key.as_str()).exact {
+                alike.entry(form).or_default().push(row);
+            }
+        }
+        if alike.is_empty() {
+            return Ok(());
+        }
+        let found = for_each_page(self.journal, StateName::UNRESOLVED, |intents| {
+            for other in intents {
+                let forms = Forms::of(other.key.as_str()).exact;
+                let rows = forms.iter().filter_map(|form| alike.get(form)).flatten();
+                let is_alike = |row: &ResolutionRow| {
+                    row.key != other.key && is_exact_variant(row.key.as_str(), other.key.as_str())
+                };
+                for row in rows.filter(|row| is_alike(row) && row.may_be_of(other)) {
+                    let alone = self.commands.about_key("resolve", &row.key, "");
+                    let rule = format!(
+                        "may stand for {}, which is unresolved too, and a spreadsheet writes both alike: fill in an export, which \
+                         shows the time of each, or resolve the key alone with `{alone}`",
+                        other.key
+                    );
+                    problems.push(row.problem("Key", rule));
+                }
+            }
+            Ok(())
+        });
+        found.await.map_err(nothing_was_written)
+    }
+
     /// Reports transactions that are in the file twice, or that belong to another key. As in the journal, payments are compared
     /// with payments and voids with voids, of one base URL.
     pub(super) async fn transactions(
@@ -244,11 +280,15 @@ impl Check<'_> {
             }
             Ok(())
         });
-        found.await.map_err(|ended| match ended {
-            // Nothing was written to stdout.
-            CommandError::Partial(failure) => CommandError::Failed(failure),
-            other => other,
-        })
+        found.await.map_err(nothing_was_written)
+    }
+}
+
+/// The same where nothing was written to stdout.
+fn nothing_was_written(ended: CommandError) -> CommandError {
+    match ended {
+        CommandError::Partial(failure) => CommandError::Failed(failure),
+        other => other,
     }
 }
 
@@ -315,26 +355,19 @@ fn mismatches(
             format!("is not {revision}: the key has changed since this file was exported, export it again");
         add("Revision", rule);
     }
-    let service = intent.service.as_deref().map_or_else(|| "not known".to_owned(), for_terminal);
-    if row.service.as_ref().is_some_and(|written| *written != service) {
+    if !row.is_of_service(intent) {
+        let service = shown_service(intent);
         let rule = format!("is not that of the key, which is {service}: {ANOTHER_JOURNAL}");
         add("Service", rule);
     }
-    let history = intent.history();
-    let begun = history.iter().filter_map(|event| match event {
-        HistoryEvent::Begun { at, .. } => Some(*at),
-        _ => None,
-    });
-    let mut begun = begun.chain([intent.begun_at]);
-    let shows = |seen: &str, at| timestamp(at) == seen || Written::parse(seen).is_some_and(|it| it.shows(at));
-    if row.begun_at.as_ref().is_some_and(|seen| !begun.any(|at| shows(seen, at))) {
+    if !row.is_of_time(intent) {
         let at = timestamp(intent.begun_at);
         let restore =
             "if a spreadsheet has changed only the form of the time, write it as it was, or empty the cell";
         let rule = format!("is not that of the key, which was sent at {at}: {ANOTHER_JOURNAL}; {restore}");
         add("BegunAt", rule);
     }
-    if row.amount.is_some() && row.amount != intent.request.amount {
+    if !row.is_of_amount(intent) {
         let rule = "is not the amount of the key's payment: compare the row with `payments journal show KEY`";
         add("amount", rule.to_owned());
     }

@@ -4,18 +4,21 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use payments_journal::{Intent, IntentKey, IntentState, Verdict};
+use payments_journal::{HistoryEvent, Intent, IntentKey, IntentState, Verdict};
 use payments_model::Amount;
 use payments_model::unversioned::{is_blank, printable_field_name};
 
+use super::super::reconcile::cells::Written;
 use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
 use crate::failure::Problem;
+use crate::format::timestamp;
 use crate::intent::{self, exported_transaction};
 use crate::rows::own_files::{
     COMPARED_BY, PROPOSALS, SEARCHED_BY, is_of_reconcile, is_only_of_an_export, plain,
 };
 use crate::rows::{Problems, RowFile, Table};
+use crate::style::for_terminal;
 
 /// Where a row is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +104,36 @@ impl ResolutionRow {
             && (may_give_way || is_earlier)
     }
 
+    /// Whether the file shows nothing of the key that this intent has not.
+    pub(super) fn may_be_of(&self, intent: &Intent) -> bool {
+        self.attempt.is_none_or(|number| number == intent.attempts)
+            && self.revision.is_none_or(|seen| seen == intent.revision)
+            && self.is_of_service(intent)
+            && self.is_of_time(intent)
+            && self.is_of_amount(intent)
+    }
+
+    pub(super) fn is_of_service(&self, intent: &Intent) -> bool {
+        self.service.as_ref().is_none_or(|written| *written == shown_service(intent))
+    }
+
+    /// Whether the time is that of an attempt, as it was written or as a spreadsheet shows it.
+    pub(super) fn is_of_time(&self, intent: &Intent) -> bool {
+        let Some(seen) = &self.begun_at else { return true };
+        let history = intent.history();
+        let begun = history.iter().filter_map(|event| match event {
+            HistoryEvent::Begun { at, .. } => Some(*at),
+            _ => None,
+        });
+        let shown = Written::parse(seen);
+        let mut begun = begun.chain([intent.begun_at]);
+        begun.any(|at| timestamp(at) == *seen || shown.is_some_and(|shown| shown.shows(at)))
+    }
+
+    pub(super) fn is_of_amount(&self, intent: &Intent) -> bool {
+        self.amount.is_none() || self.amount == intent.request.amount
+    }
+
     /// The row as one that resolves nothing.
     pub(super) fn left_alone(self) -> LeftAlone {
         LeftAlone { place: self.place, key: self.key, has_note: self.note.is_some() }
@@ -134,6 +167,11 @@ impl ResolutionRow {
         let named = named.filter(|_| !self.is_decided);
         named.zip(self.id()).is_some_and(|(named, id)| is_written_as(named, id))
     }
+}
+
+/// The service of a key, as a file has it.
+pub(super) fn shown_service(intent: &Intent) -> String {
+    intent.service.as_deref().map_or_else(|| "not known".to_owned(), for_terminal)
 }
 
 /// The valid rows of all files that say something, and those that say nothing.
