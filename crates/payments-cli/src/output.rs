@@ -55,14 +55,18 @@ impl Output {
 
     /// Writes the report and returns the exit code.
     ///
-    /// A success that cannot be written is [`ExitCode::Other`]: the caller does not have the id, so stderr gets it. A failure
-    /// or a possible second charge that cannot be written keeps its exit code, which matters most.
+    /// If it cannot be written to stdout, stderr gets what the caller does not have then. A success without a report is
+    /// [`ExitCode::Other`]; any other report keeps its exit code, which matters most.
     pub(crate) fn write(&self, report: &Report) -> ExitCode {
         let is_refusal = matches!(report, Report::Failed(_));
         let text = |style| report.text(style, &self.commands);
         let written = self.print(report, |style| if is_refusal { String::new() } else { text(style) });
         if let Some(warning) = report.note().and_then(text::journal_warning) {
             stderr::warn(&warning);
+        }
+        if let Err(error) = written {
+            stderr::write_last(self.unwritten(report, &error));
+            return report.exit_code().unwritten();
         }
         let is_read = self.is_text() || (stderr::is_terminal() && !io::stdout().is_terminal());
         let is_for_people = match report {
@@ -75,15 +79,42 @@ impl Output {
             // If this is lost, the exit code still has the outcome.
             stderr::write_last(text(stderr::style()));
         }
-        match written.err().and_then(|error| not_written(report, &error)) {
-            Some(message) => {
-                stderr::write_last(message);
-                report.exit_code().unwritten()
+        report.exit_code()
+    }
+
+    /// What stderr gets in place of a report that could not be written to stdout: all of it, unless one line says as much.
+    pub(crate) fn unwritten(&self, report: &Report, error: &io::Error) -> String {
+        let what = match report {
+            Report::Processed(Processed { effect: Effect::Moved(transaction_id), .. }) => {
+                return format!(
+                    "PROCESSED, but the result could not be written to stdout ({error}).\n  \
+                     The money moved: do not run it again. TransactionId {}\n",
+                    style::for_terminal(transaction_id.as_str())
+                );
             }
-            None => report.exit_code(),
-        }
+            Report::Processed(_) => "found",
+            Report::DryRun(_) => NOTHING_SENT,
+            Report::Batch(summary) if summary.phase == Phase::DryRun => NOTHING_SENT,
+            // It has only looked, so a reader that has seen enough, such as `head`, is not told anything.
+            Report::Check(checked) if checked.failure.is_none() && stdout::is_closed(error) => {
+                return String::new();
+            }
+            Report::Check(checked) if checked.failure.is_none() => "every step passed",
+            Report::Batch(summary) if ExitCode::of_run(summary) == ExitCode::Processed => {
+                "the billing run has finished, and the journal has every outcome"
+            }
+            Report::Check(_) | Report::Batch(_) | Report::Failed(_) => {
+                return format!(
+                    "{}payments: the report could not be written to stdout ({error})\n",
+                    report.text(stderr::style(), &self.commands)
+                );
+            }
+        };
+        stdout::not_written(what, error)
     }
 }
+
+const NOTHING_SENT: &str = "nothing was sent, as requested";
 
 /// Writes a document, and returns the exit code. It ends quietly if the reader has closed the pipe.
 pub(crate) fn print_document(text: &str) -> ExitCode {
@@ -98,30 +129,4 @@ pub(crate) fn print_document(text: &str) -> ExitCode {
             ExitCode::Other
         }
     }
-}
-
-/// The message for a success that could not be written to stdout.
-pub(crate) fn not_written(report: &Report, error: &io::Error) -> Option<String> {
-    let what = match report {
-        Report::Processed(Processed { effect: Effect::Moved(transaction_id), .. }) => {
-            return Some(format!(
-                "PROCESSED, but the result could not be written to stdout ({error}).\n  \
-                 The money moved: do not run it again. TransactionId {}\n",
-                style::for_terminal(transaction_id.as_str())
-            ));
-        }
-        Report::Processed(_) => "found",
-        Report::DryRun(_) => "nothing was sent, as requested",
-        Report::Batch(summary) if summary.phase == Phase::DryRun => "nothing was sent, as requested",
-        // It has only looked, so a reader that has seen enough, such as `head`, is not told anything.
-        Report::Check(checked) if checked.failure.is_none() && stdout::is_closed(error) => {
-            return Some(String::new());
-        }
-        Report::Check(checked) if checked.failure.is_none() => "every step passed",
-        Report::Batch(summary) if ExitCode::of_run(summary) == ExitCode::Processed => {
-            "the billing run has finished, and the journal has every outcome"
-        }
-        Report::Check(_) | Report::Batch(_) | Report::Failed(_) => return None,
-    };
-    Some(stdout::not_written(what, error))
 }

@@ -105,14 +105,20 @@ fn unwritten(what: &'static str, error: &io::Error) -> CommandError {
     CommandError::Unwritten
 }
 
-/// Writes what was done: `document`, or `text` for people.
+/// Writes what was done: `document`, or `text` for people. A change that cannot be written to stdout goes to stderr.
 fn write(
     what: &'static str,
     output: &Output,
     document: &impl Serialize,
-    text: impl FnOnce(Style) -> String,
+    text: impl Fn(Style) -> String,
 ) -> Result<(), CommandError> {
-    output.print(document, text).map_err(|error| unwritten(what, &error))
+    output.print(document, &text).map_err(|error| {
+        let unwritten = unwritten(what, &error);
+        if what != READ {
+            stderr::write_last(text(stderr::style()));
+        }
+        unwritten
+    })
 }
 
 /// The exit code of a command that has written its result, or has not: what it found matters more than the result.

@@ -15,12 +15,11 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::failure::{Failure, Purpose};
-use crate::output::{Output, not_written};
+use crate::output::Output;
 use crate::process::{Interrupt, spare};
 use crate::report::run::Phase;
 use crate::report::{Effect, ExitCode, Processed, Report};
 use crate::stderr;
-use crate::style::Style;
 
 /// Runs a command that may send something, and writes its report. If it panics, which is a bug, it still ends with the report of
 /// `on_panic`. Its futures run on this thread, or on so many `workers` if there are any. The command sets its cell once something
@@ -109,10 +108,8 @@ const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) fn finish(output: &Output, report: Report, interrupt: Option<Interrupt>) -> ExitCode {
     let Some(interrupt) = interrupt else { return output.write(&report) };
     let report = Arc::new(report);
-    let writing = write_or_interrupt(Arc::clone(&report), interrupt, {
-        let output = output.clone();
-        move |report| output.write(report)
-    });
+    let write = |output: &Output, report: &Report| output.write(report);
+    let writing = write_or_interrupt(output, Arc::clone(&report), interrupt, write);
     // The threads were tried when the command started; without descriptors, tokio panics.
     let written = spare::require_descriptors()
         .and_then(|()| block_on_runtime(runtime::Builder::new_current_thread(), writing));
@@ -120,9 +117,10 @@ pub(crate) fn finish(output: &Output, report: Report, interrupt: Option<Interrup
 }
 
 async fn write_or_interrupt(
+    output: &Output,
     report: Arc<Report>,
     mut interrupt: Interrupt,
-    write: impl Fn(&Report) -> ExitCode + Clone + Send + 'static,
+    write: fn(&Output, &Report) -> ExitCode,
 ) -> ExitCode {
     // One that arrived before is not about the report.
     while interrupt.has_arrived().await.is_some() {}
@@ -130,21 +128,22 @@ async fn write_or_interrupt(
     let is_given_up = matches!(&*report, Report::Batch(summary) if summary.given_up.is_some());
     let (sender, written) = oneshot::channel();
     let writing = thread::Builder::new().name("report".to_owned()).spawn({
-        let (report, write) = (report.clone(), write.clone());
+        let (output, report) = (output.clone(), report.clone());
         move || {
             // The receiver may have stopped waiting.
-            let _ = sender.send(write(&report));
+            let _ = sender.send(write(&output, &report));
         }
     });
     if writing.is_err() {
-        return write(&report);
+        return write(output, &report);
     }
     let why = tokio::select! {
         biased;
-        code = written => return code.unwrap_or_else(|_| after_panic(&report)),
+        code = written => return code.unwrap_or_else(|_| after_panic(output, &report)),
         signal = interrupt.arrived() => signal,
         () = sleep(REPORT_TIMEOUT), if is_given_up => "nobody reads it",
     };
+    stderr::write_last(output.unwritten(&report, &io::Error::other(why)));
     stderr::write_last(format!(
         "{why}: the report could not be written to its end (exit code {})\n",
         unread.number()
@@ -153,19 +152,15 @@ async fn write_or_interrupt(
 }
 
 /// Reports what matters most on stderr after writing the report has panicked, which is a bug.
-fn after_panic(report: &Report) -> ExitCode {
-    let error = io::Error::other("internal error");
-    let (text, code) = match report {
-        Report::Processed(Processed { effect: Effect::Moved(_), .. }) => {
-            (not_written(report, &error), ExitCode::Unknown)
-        }
-        Report::Batch(summary) if summary.phase == Phase::Charging => {
-            let lines = catch_unwind(AssertUnwindSafe(|| summary.lines(Style::Plain))).ok();
-            (lines, ExitCode::Unknown)
-        }
-        _ => (None, report.exit_code().unwritten()),
+fn after_panic(output: &Output, report: &Report) -> ExitCode {
+    let code = match report {
+        Report::Processed(Processed { effect: Effect::Moved(_), .. }) => ExitCode::Unknown,
+        Report::Batch(summary) if summary.phase == Phase::Charging => ExitCode::Unknown,
+        _ => report.exit_code().unwritten(),
     };
-    let text = text.unwrap_or_else(|| "the result could not be written (internal error)\n".to_owned());
+    let error = io::Error::other("internal error");
+    let text = catch_unwind(AssertUnwindSafe(|| output.unwritten(report, &error)));
+    let text = text.unwrap_or_else(|_| "the result could not be written (internal error)\n".to_owned());
     stderr::write_last(format!("{text}  (exit code {})\n", code.number()));
     code
 }
@@ -176,13 +171,15 @@ mod tests {
 
     use super::*;
     use crate::report::run::Summary;
+    use crate::settings::PrintedCommands;
 
     /// The exit code if writing this report panics.
     fn code_after_panic(report: Report) -> ExitCode {
         let runtime = runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let interrupt = Interrupt::install().expect("signals can be caught");
-            write_or_interrupt(Arc::new(report), interrupt, |_| unreachable!("a bug")).await
+            let output = &Output::choose(None, PrintedCommands::default());
+            write_or_interrupt(output, Arc::new(report), interrupt, |_, _| unreachable!("a bug")).await
         })
     }
 

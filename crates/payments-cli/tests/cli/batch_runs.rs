@@ -259,6 +259,51 @@ fn dry_run_counts_the_rows_left() {
     assert_eq!(workspace.requests(), 3);
 }
 
+/// Where the journal and the report are on one full disk, stderr has the only copy of a transaction.
+#[cfg(unix)]
+#[test]
+fn outcome_without_record_is_on_stderr_if_the_report_cannot_be_printed() {
+    for is_processed in [true, false] {
+        let workspace = Workspace::with_rows(1);
+        if !is_processed {
+            workspace.tokens(&["tok_declined"]);
+        }
+        let gate = workspace.hold_responses();
+        let running = workspace.billing("").stdout(full_disk()).spawn();
+        block_on(gate.arrived());
+        fs::remove_file(workspace.journal()).unwrap();
+        gate.release();
+        let ended = running.end().exits(5);
+        let row = if is_processed {
+            format!("line 2: k1, 1.01 (PROCESSED, TransactionId {})", workspace.last_id())
+        } else {
+            "line 2: k1, 1.01 (rejected".to_owned()
+        };
+        let heading = "1 outcome NOT RECORDED in the journal: keep this list (exit code 5)";
+        let cause = "payments: the report could not be written to stdout (No space left on device";
+        has(&ended.stderr, [heading, &row, cause]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn report_of_a_run_that_cannot_be_printed_goes_to_stderr() {
+    let workspace = Workspace::with_rows(3);
+    workspace.arm(Fault::response_lost(TOKENS).skip(1));
+    let run = || workspace.billing("--concurrency 1");
+    let lost = ["OUTCOME UNKNOWN for 1 charge", "line 3: ", "could not be written to stdout (No space left"];
+    has(run().end_on_full_disk().exits(5).stderr, lost);
+    let lost = [lost[0], lost[1], "could not be written to stdout (Broken pipe"];
+    for shape in ["json", "text"] {
+        has(run().with(["--output", shape]).end_unread().exits(5).stderr, lost);
+    }
+    let both = run().stdout(full_disk()).spawn_with_stderr(full_disk());
+    assert_eq!(both.wait_without_reading(), Some(5));
+    // A file that is refused.
+    workspace.write("rows.csv", "Key,TokenId\nk,tok_approved\n");
+    has(run().end_on_full_disk().exits(2).stderr, ["INVALID, nothing was sent", "Amount"]);
+}
+
 #[test]
 fn refused_file_creates_no_journal_and_no_results() {
     let workspace = Workspace::open();

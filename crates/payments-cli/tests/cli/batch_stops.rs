@@ -166,8 +166,17 @@ fn unread_stdout_blocks_the_exit_until_a_signal() {
     block_on(gate.arrivals(3));
     running.signal("INT");
     running.signal("TERM");
-    assert_eq!(running.wait_without_reading(), Some(5));
+    let ended = running.end().exits(5);
+    has(ended.stderr, ["OUTCOME UNKNOWN for 3 charges", "the report could not be written to its end"]);
     gate.release();
+
+    // A single charge.
+    let log = File::create(workspace.path("log")).unwrap();
+    let (_reader, stdout) = full_pipe();
+    let running = workspace.charging("single", TOKEN_PAYMENT).stdout(stdout).spawn_with_stderr(log);
+    wait_until(|| workspace.journals("show single").stdout.contains(r#""state":"processed""#));
+    assert_eq!(running.signal_until_ended("INT"), Some(1));
+    has(workspace.read("log"), ["The money moved: do not run it again", &workspace.last_id()]);
 }
 
 /// A signal that the system repeats ends the wait for a reader no more than the run: the report would be lost.

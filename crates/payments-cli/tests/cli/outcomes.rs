@@ -266,10 +266,8 @@ fn result_without_a_reader_goes_to_stderr_or_keeps_its_exit_code() {
     }
     let ended = written("200 OK", responses::TRANSACTION_FOUND, GET).exits(1);
     begins(&ended.stderr, "found, but the result could not be written");
-    written("502 Bad Gateway", "", CREATE).exits(5);
     begins(written("200 OK", "", "void txn_1 --dry-run").exits(1).stderr, "nothing was sent");
     written("404 Not Found", responses::NOT_FOUND, "check").quiet(1);
-    written("401 Unauthorized", responses::UNAUTHORIZED, "check").exits(6);
     payments("pay").end_unread().exits(2).hides(["internal error"]);
     // As `payments help settings | head -1` does.
     for line in ["--help", "help settings", "completions zsh", "sandbox magic", "sandbox openapi", "demo"] {
@@ -278,9 +276,45 @@ fn result_without_a_reader_goes_to_stderr_or_keeps_its_exit_code() {
     // A disk that is full is not a reader that has seen enough.
     #[cfg(unix)]
     for line in ["--help", "completions bash", "sandbox openapi"] {
-        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("it can be opened");
-        let ended = payments(line).stdout(full).end_with_given_stdout().exits(1);
+        let ended = payments(line).end_on_full_disk().exits(1);
         has(&ended.stderr, ["could not be written to stdout"]);
+    }
+}
+
+/// A job without a terminal has only its log, in which an exit code says nothing about the payment.
+#[cfg(unix)]
+#[test]
+fn report_of_a_failure_that_cannot_be_printed_goes_to_stderr() {
+    for (status, body, line, code, headline, part) in [
+        ("502 Bad Gateway", "", CREATE, 5, "OUTCOME UNKNOWN, do not run it again", "amount "),
+        ("400 Bad Request", responses::POSTAL_CODE, CREATE, 4, "REJECTED", "invalid postal code"),
+        ("401 Unauthorized", responses::UNAUTHORIZED, CREATE, 6, "REJECTED", "Invalid API Key"),
+        ("401 Unauthorized", responses::UNAUTHORIZED, "check", 6, "FAILED   key", "Invalid API Key"),
+        ("404 Not Found", responses::NOT_FOUND, GET, 7, "NOT FOUND", "Transaction not found"),
+        ("503 Service Unavailable", "", GET, 3, "NOT LOOKED UP", "the response is unclear"),
+        ("200 OK", "", "void txn_1 --timeout 0", 2, "INVALID, nothing was sent", "--timeout"),
+    ] {
+        let peer = Peer::responding(status, body);
+        let run = |shape| payments_at(&peer.base_url, line).with(["--output", shape]).stdin(CARD_PAYMENT);
+        for shape in ["json", "text"] {
+            for (ended, why) in
+                [(run(shape).end_unread(), "Broken pipe"), (run(shape).end_on_full_disk(), "No space left")]
+            {
+                let ended = ended.exits(code);
+                let cause = format!("payments: the report could not be written to stdout ({why}");
+                if line == "check" {
+                    has(&ended.stderr, [headline, part, &cause]);
+                } else {
+                    begins(&ended.stderr, headline);
+                    has(&ended.stderr, [part]);
+                    // As text it is on stderr in any case.
+                    assert_eq!(ended.stderr.contains(&cause), shape == "json", "{ended:?}");
+                }
+                assert_eq!(ended.stderr.matches(part).count(), 1, "{ended:?}");
+            }
+        }
+        let both = run("json").stdout(full_disk()).spawn_with_stderr(full_disk());
+        assert_eq!(both.wait_without_reading(), Some(code), "{line}");
     }
 }
 

@@ -299,6 +299,12 @@ impl Run {
         self.stdout(broken_pipe()).end_with_given_stdout()
     }
 
+    /// Runs to completion with a stdout on a full disk.
+    #[cfg(unix)]
+    pub(crate) fn end_on_full_disk(self) -> Ended {
+        self.stdout(full_disk()).end_with_given_stdout()
+    }
+
     /// Starts it, with stdout read by the test.
     pub(crate) fn start(self) -> Running {
         self.stdout(Stdio::piped()).spawn()
@@ -770,6 +776,12 @@ pub(crate) fn broken_pipe() -> io::PipeWriter {
     let (reader, writer) = io::pipe().expect("a pipe");
     drop(reader);
     writer
+}
+
+/// A file on a disk without room.
+#[cfg(unix)]
+pub(crate) fn full_disk() -> std::fs::File {
+    std::fs::OpenOptions::new().write(true).open("/dev/full").expect("it can be opened")
 }
 
 /// A pipe whose buffer is full. Keep its reader alive and unread.

@@ -25,7 +25,7 @@ pub(super) async fn run(place: &JournalPlace, output: &Output, age: &Age) -> Res
     super::write("purged", output, &document, |_| {
         let (count, age) = (counted(purged, "intent"), &age.text);
         let mut text = format!("purged {count} that ended more than {age} ago\n");
-        if let Some(newest) = newest {
+        if let Some(newest) = &newest {
             let _ = writeln!(text, "the newest of them last changed at {newest}, by the journal's own time");
         }
         text
