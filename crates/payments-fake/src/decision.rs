@@ -163,7 +163,7 @@ impl Decider<'_> {
         record.billing_state = billing.state.as_deref().map_or(Field::Null, text);
         record.billing_postal_code = text(&billing.postal_code);
         record.billing_country = country_number(&billing.country).into();
-        record.billing_country_code = billing.country_code.as_str().to_owned().into();
+        record.billing_country_code = text(billing.country_code.as_str());
         record.billing_phone_number = text(&billing.phone_number);
         let source = card.map_or(PaymentSource::Account, PaymentSource::Card);
         let entry = self.entry(OperationName::Transaction, transaction_type, amount, source, record);

@@ -10,11 +10,14 @@ use serde_json::json;
 use crate::support::*;
 
 const NUMBER: &str = "4242424242424242";
-const SECRETS: [&str; 6] = [NUMBER, "987", "1231", "021000021", "9876543210", FakeGateway::API_KEY];
+/// As many digits as a dialing prefix may have.
+const SHORT_NUMBER: &str = "378282246310005";
+const SECRETS: [&str; 7] =
+    [NUMBER, SHORT_NUMBER, "987", "1231", "021000021", "9876543210", FakeGateway::API_KEY];
 
 fn payment() -> CardTransaction {
     let card = payments_core::model::Card { number: NUMBER, cvv: "987", expiry: "12/31" };
-    let payer = Payer { customer_name: "Ada 4242 4242 4242 4242", ..PAYER };
+    let payer = Payer { customer_name: "Ada 4242 4242 4242 4242", country_code: "+378282246310005", ..PAYER };
     let builder =
         CardTransaction::builder(PRICE, TransactionType::Sale, ConvenienceFee::Inactive, card, payer);
     builder.payment_tokenization(true).build().unwrap()
@@ -51,6 +54,7 @@ fn no_stored_text_holds_a_secret_d62() {
         assert_no_secret(&format!("{entry:?} {entry} {:?}", entry.description));
         assert_no_secret(&serde_json::to_string(&entry.record).unwrap());
     }
+    assert_no_secret(&gateway.first_tenant().state_json());
     assert_no_secret(&format!("{:?}", gateway.tokens()));
     assert_no_secret(&paid.body_snippet());
 }
