@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 
-use crate::apply::RowTransaction;
+use crate::apply::{RowTransaction, ServiceTransaction};
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::store::closed;
 use crate::summary::Tally;
@@ -54,6 +54,10 @@ struct Row {
 impl Row {
     fn age(&self) -> Duration {
         self.written.elapsed().saturating_add(self.older_by)
+    }
+
+    fn is_of(&self, service: &str) -> bool {
+        self.intent.service.as_deref() == Some(service)
     }
 }
 
@@ -117,6 +121,42 @@ impl RowTransaction for Shared {
     }
 }
 
+impl ServiceTransaction for Shared {
+    type Error = StoreError;
+
+    async fn tallies(&mut self, service: &str) -> Result<Vec<Tally>, StoreError> {
+        let mut tallies = Vec::new();
+        for row in self.rows.values().filter(|row| row.is_of(service)) {
+            Tally::of_intent(&row.intent).add_to(&mut tallies);
+        }
+        Ok(tallies)
+    }
+
+    async fn same_transactions(&mut self, service: &str, at: &str) -> Result<Vec<String>, StoreError> {
+        let held = |intent: &Intent| -> Vec<_> {
+            intent.held_transactions().map(|id| (id.clone(), intent.is_void())).collect()
+        };
+        let (own, others): (Vec<&Row>, Vec<&Row>) = self.rows.values().partition(|row| row.is_of(service));
+        let is_there = |row: &&Row| row.intent.service.is_some() && row.intent.is_at_base_url_of(at);
+        let others = others.into_iter().filter(is_there);
+        let taken: HashSet<_> = others.flat_map(|row| held(&row.intent)).collect();
+        let same = own.into_iter().filter(|row| held(&row.intent).iter().any(|id| taken.contains(id)));
+        Ok(same.map(|row| row.intent.key.to_string()).take(NAMED as usize).collect())
+    }
+
+    async fn rename(&mut self, change: &ServiceChange, _: &str) -> Result<(), StoreError> {
+        for Row { intent, .. } in self.rows.values_mut().filter(|row| row.is_of(change.service())) {
+            *intent = change.renamed(intent);
+        }
+        Ok(())
+    }
+
+    async fn forget(&mut self, service: &str) -> Result<(), StoreError> {
+        self.rows.retain(|_, row| !row.is_of(service));
+        Ok(())
+    }
+}
+
 impl Default for MemoryStore {
     fn default() -> Self {
         Self::new()
@@ -157,36 +197,7 @@ impl IntentStore for MemoryStore {
 
     async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
         let mut shared = self.while_open()?;
-        let (mut tallies, mut held) = (Vec::new(), HashSet::new());
-        for Row { intent, .. } in shared.rows.values() {
-            if intent.service.as_deref() == Some(change.service()) {
-                Tally::of_intent(intent).add_to(&mut tallies);
-            } else if intent.service.is_some()
-                && change.new_name().is_some_and(|to| intent.is_at_base_url_of(to))
-            {
-                held.extend(intent.held_transactions().map(|id| (id.clone(), intent.is_void())));
-            }
-        }
-        let is_concerned = |intent: &Intent| intent.service.as_deref() == Some(change.service());
-        let is_held = |intent: &Intent| {
-            intent.held_transactions().any(|id| held.contains(&(id.clone(), intent.is_void())))
-        };
-        let both = shared.rows.values().map(|row| &row.intent);
-        let both = both
-            .filter(|intent| is_concerned(intent) && is_held(intent))
-            .map(|intent| intent.key.to_string());
-        let refusal = change.refusal(tallies);
-        if let Some(refusal) = refusal.or_else(|| ServiceChange::same_transactions(both.take(NAMED as usize)))
-        {
-            return Ok(Some(refusal));
-        }
-        if change.new_name().is_none() {
-            shared.rows.retain(|_, row| !is_concerned(&row.intent));
-        }
-        for row in shared.rows.values_mut().filter(|row| is_concerned(&row.intent)) {
-            row.intent = change.renamed(&row.intent);
-        }
-        Ok(None)
+        change.apply_to(&mut *shared).now_or_never().expect("memory answers at once")
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {

@@ -113,7 +113,7 @@ pub trait IntentStore: Send + Sync + 'static {
         Ok(tallies)
     }
 
-    /// Renames or removes every intent of a service in one transaction, unless
+    /// Renames or removes every intent of a service in one transaction, by the steps of `apply.rs`, unless
     /// [`ServiceChange::refusal`] refuses it, or an intent that would be renamed [holds](Intent::held_transactions) a transaction
     /// that another one at the new base URL holds too, of a payment or of a void. Returns why it was refused. Keeps who has done it.
     ///

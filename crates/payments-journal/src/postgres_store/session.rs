@@ -7,11 +7,11 @@ use payments_model::TransactionId;
 use tokio::sync::OnceCell;
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Error, Row, Statement};
+use tokio_postgres::{Client, Error, Row, Statement};
 
 use super::connection::{Connection, LONG_TIMEOUT, execute, execute_long};
 use super::tables;
-use crate::apply::RowTransaction;
+use crate::apply::{RowTransaction, ServiceTransaction};
 use crate::intent::base_url;
 use crate::milliseconds;
 use crate::row::{document, intent};
@@ -193,54 +193,23 @@ impl Session {
         &self,
         change: &ServiceChange,
     ) -> Result<Option<ServiceError>, StoreError> {
-        let (client, service) = (&self.connection.client, change.service());
+        let client = &self.connection.client;
         let locking = async {
             client.batch_execute("BEGIN").await?;
-            let locked = self.lock(service, SERVICES).await?;
+            let locked = self.lock(change.service(), SERVICES).await?;
             client.batch_execute(tables::LOCK_TABLE).await?;
             client.batch_execute(LONG_TIMEOUT).await?;
             Ok(locked)
         };
         let locked = execute(locking).await?;
         self.connection.check_session(locked.get(1))?;
-        let tallies = execute_long(client.query(tables::SUMMARIZE, &[&service])).await?;
-        let mut refusal = change.refusal(tallies.iter().map(tally).collect::<Result<_, _>>()?);
-        if let (None, Some(to)) = (&refusal, change.new_name()) {
-            let named = i64::from(NAMED);
-            let same =
-                execute_long(client.query(tables::SAME_TRANSACTIONS, &[&service, &base_url(to), &named]))
-                    .await?;
-            refusal = ServiceChange::same_transactions(same.iter().map(|row| row.get(0)));
-        }
+        let refusal = change.apply_to(&mut LockedTable { client }).await?;
         if refusal.is_some() {
             self.roll_back().await?;
-            return Ok(refusal);
-        }
-        if let Some(to) = change.new_name() {
-            let mut done = i64::MIN;
-            loop {
-                let rows = execute_long(client.query(tables::OF_SERVICE, &[&service, &done])).await?;
-                let Some(last) = rows.last() else { break };
-                done = last.get("position");
-                let positions: Vec<i64> = rows.iter().map(|row| row.get("position")).collect();
-                let renamed = rows.iter().map(|row| read(row).map(|found| change.renamed(&found)));
-                let renamed = renamed.collect::<Result<Vec<_>, _>>()?;
-                let revisions: Vec<_> = renamed.iter().map(|intent| intent.revision.cast_signed()).collect();
-                let documents: Vec<_> = renamed.iter().map(document).collect();
-                let values: [&(dyn ToSql + Sync); 4] = [&to, &positions, &revisions, &documents];
-                execute(client.execute(tables::RENAME, &values)).await?;
-            }
         } else {
-            execute_long(client.execute(tables::FORGET, &[&service])).await?;
+            self.connection.commit(client.batch_execute("COMMIT")).await?;
         }
-        let (by, count, done) = (change.by(), change.count().cast_signed(), change.done());
-        let committing = async {
-            let since = None::<SystemTime>;
-            client.execute(tables::RECORD_ACCEPTED, &[&by, &Some(count), &since, &Some(&*done)]).await?;
-            client.batch_execute("COMMIT").await
-        };
-        self.connection.commit(committing).await?;
-        Ok(None)
+        Ok(refusal)
     }
 
     async fn observed(&self) -> Result<Row, StoreError> {
@@ -361,6 +330,53 @@ impl RowTransaction for ChangedRow<'_> {
             )
             .unchanged("")),
         }
+    }
+}
+
+/// A transaction that has locked the whole table.
+struct LockedTable<'a> {
+    client: &'a Client,
+}
+
+impl ServiceTransaction for LockedTable<'_> {
+    type Error = StoreError;
+
+    async fn tallies(&mut self, service: &str) -> Result<Vec<Tally>, StoreError> {
+        let tallies = execute_long(self.client.query(tables::SUMMARIZE, &[&service])).await?;
+        tallies.iter().map(tally).collect()
+    }
+
+    async fn same_transactions(&mut self, service: &str, at: &str) -> Result<Vec<String>, StoreError> {
+        let named = i64::from(NAMED);
+        let values: [&(dyn ToSql + Sync); 3] = [&service, &at, &named];
+        let same = execute_long(self.client.query(tables::SAME_TRANSACTIONS, &values)).await?;
+        Ok(same.iter().map(|row| row.get(0)).collect())
+    }
+
+    async fn rename(&mut self, change: &ServiceChange, to: &str) -> Result<(), StoreError> {
+        let (client, service, mut done) = (self.client, change.service(), i64::MIN);
+        loop {
+            let rows = execute_long(client.query(tables::OF_SERVICE, &[&service, &done])).await?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            done = last.get("position");
+            let positions: Vec<i64> = rows.iter().map(|row| row.get("position")).collect();
+            let renamed = rows.iter().map(|row| read(row).map(|found| change.renamed(&found)));
+            let renamed = renamed.collect::<Result<Vec<_>, _>>()?;
+            let revisions: Vec<_> = renamed.iter().map(|intent| intent.revision.cast_signed()).collect();
+            let documents: Vec<_> = renamed.iter().map(document).collect();
+            let values: [&(dyn ToSql + Sync); 4] = [&to, &positions, &revisions, &documents];
+            execute(client.execute(tables::RENAME, &values)).await?;
+        }
+    }
+
+    async fn forget(&mut self, service: &str) -> Result<(), StoreError> {
+        execute_long(self.client.execute(tables::FORGET, &[&service])).await.map(drop)
+    }
+
+    async fn record(&mut self, change: &ServiceChange) -> Result<(), StoreError> {
+        let (by, count, done) = (change.by(), Some(change.count().cast_signed()), Some(change.done()));
+        let values: [&(dyn ToSql + Sync); 4] = [&by, &count, &None::<SystemTime>, &done];
+        execute(self.client.execute(tables::RECORD_ACCEPTED, &values)).await.map(drop)
     }
 }
 

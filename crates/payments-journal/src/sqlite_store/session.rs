@@ -9,7 +9,7 @@ use futures_util::FutureExt as _;
 use payments_model::TransactionId;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::apply::RowTransaction;
+use crate::apply::{RowTransaction, ServiceTransaction};
 use crate::intent::base_url;
 use crate::milliseconds;
 use crate::row::document;
@@ -18,6 +18,7 @@ use crate::sqlite_store::place::Place;
 use crate::sqlite_store::problem::SqliteError;
 use crate::sqlite_store::witness::{Alarm, Remembered, Witnesses};
 use crate::sqlite_store::{connection, problem, tables};
+use crate::summary::Tally;
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
 
 /// The connection that changes rows. Every statement of a change is prepared once.
@@ -199,7 +200,8 @@ impl Session {
     ) -> Result<Option<ServiceError>, SqliteError> {
         let stored_at = self.stamp()?.stored_at;
         self.connection.execute_batch("SAVEPOINT service")?;
-        let changed = self.try_to_change_service(change, stored_at);
+        let mut rows = ServiceRows { connection: &self.connection, stored_at };
+        let changed = change.apply_to(&mut rows).now_or_never().expect("SQLite answers at once");
         // Other changes of the transaction are committed anyway.
         if !matches!(changed, Ok(None)) {
             self.connection.execute_batch("ROLLBACK TO service")?;
@@ -212,43 +214,6 @@ impl Session {
             }
             changed => Ok(changed?),
         }
-    }
-
-    fn try_to_change_service(
-        &self,
-        change: &ServiceChange,
-        stored_at: i64,
-    ) -> rusqlite::Result<Option<ServiceError>> {
-        let (connection, service) = (&self.connection, change.service());
-        if let Some(refusal) = change.refusal(tables::summarize(connection, Some(service))?) {
-            return Ok(Some(refusal));
-        }
-        if let Some(to) = change.new_name() {
-            let mut same = connection.prepare(tables::SAME_TRANSACTIONS)?;
-            let keys = same.query_map((service, base_url(to), NAMED), |row| row.get(0))?;
-            let refusal = ServiceChange::same_transactions(keys.collect::<rusqlite::Result<Vec<_>>>()?);
-            if refusal.is_some() {
-                return Ok(refusal);
-            }
-            let mut page = connection.prepare(tables::OF_SERVICE)?;
-            let mut rename = connection.prepare(tables::RENAME)?;
-            let mut done = i64::MIN;
-            loop {
-                let rows = page.query_map((service, done, PURGE_BATCH), tables::read)?;
-                let rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-                let Some((last, _)) = rows.last() else { break };
-                done = *last;
-                for (position, intent) in &rows {
-                    rename.execute((position, to, document(&change.renamed(intent))))?;
-                }
-            }
-        } else {
-            connection.execute(tables::RELEASE_SERVICE, [service])?;
-            connection.execute(tables::FORGET, [service])?;
-        }
-        let count = change.count().cast_signed();
-        connection.execute(tables::ACCEPT, (stored_at, change.by(), count, None::<i64>, change.done()))?;
-        Ok(None)
     }
 
     /// Removes rows that ended and were stored before that time, from a batch after this position. Returns the last position of
@@ -337,6 +302,51 @@ impl RowTransaction for ChangedRow<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The rows of a service, in the transaction of the session.
+struct ServiceRows<'a> {
+    connection: &'a Connection,
+    stored_at: i64,
+}
+
+impl ServiceTransaction for ServiceRows<'_> {
+    type Error = rusqlite::Error;
+
+    async fn tallies(&mut self, service: &str) -> rusqlite::Result<Vec<Tally>> {
+        tables::summarize(self.connection, Some(service))
+    }
+
+    async fn same_transactions(&mut self, service: &str, at: &str) -> rusqlite::Result<Vec<String>> {
+        let mut same = self.connection.prepare(tables::SAME_TRANSACTIONS)?;
+        same.query_map((service, at, NAMED), |row| row.get(0))?.collect()
+    }
+
+    async fn rename(&mut self, change: &ServiceChange, to: &str) -> rusqlite::Result<()> {
+        let mut page = self.connection.prepare(tables::OF_SERVICE)?;
+        let mut rename = self.connection.prepare(tables::RENAME)?;
+        let mut done = i64::MIN;
+        loop {
+            let rows = page.query_map((change.service(), done, PURGE_BATCH), tables::read)?;
+            let rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            done = *last;
+            for (position, intent) in &rows {
+                rename.execute((position, to, document(&change.renamed(intent))))?;
+            }
+        }
+    }
+
+    async fn forget(&mut self, service: &str) -> rusqlite::Result<()> {
+        self.connection.execute(tables::RELEASE_SERVICE, [service])?;
+        self.connection.execute(tables::FORGET, [service]).map(drop)
+    }
+
+    async fn record(&mut self, change: &ServiceChange) -> rusqlite::Result<()> {
+        let count = change.count().cast_signed();
+        let values = (self.stored_at, change.by(), count, None::<i64>, change.done());
+        self.connection.execute(tables::ACCEPT, values).map(drop)
     }
 }
 
