@@ -9,6 +9,41 @@ pub(crate) fn document(intent: &Intent) -> String {
     serde_json::to_string(intent).expect("every map key is a string")
 }
 
+/// What a row has in its columns, so that it can be searched.
+pub(crate) struct Columns<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) state: &'static str,
+    pub(crate) processed_as: Option<&'a str>,
+    pub(crate) also_held: Vec<&'a str>,
+    pub(crate) is_void: bool,
+    pub(crate) service: &'a str,
+    pub(crate) document: String,
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn of(intent: &'a Intent) -> Self {
+        Self {
+            key: intent.key.as_str(),
+            state: intent.state.name().as_str(),
+            processed_as: first_held(intent),
+            also_held: also_held(intent),
+            is_void: intent.is_void(),
+            service: intent.stored_service(),
+            document: document(intent),
+        }
+    }
+}
+
+/// The first transaction that the intent holds.
+fn first_held(intent: &Intent) -> Option<&str> {
+    intent.held_transactions().next().map(TransactionId::as_str)
+}
+
+/// The further transactions that the intent holds.
+pub(crate) fn also_held(intent: &Intent) -> Vec<&str> {
+    intent.held_transactions().skip(1).map(TransactionId::as_str).collect()
+}
+
 /// The columns by which a row is searched, beside key and state: the first transaction that it holds, whether it is a void, and its
 /// service.
 pub(crate) type Searched<'a> = (Option<&'a str>, bool, &'a str);
@@ -30,7 +65,7 @@ pub(crate) fn intent(
     // The error is dropped, because its text may repeat the document.
     let intent: Intent =
         serde_json::from_str(document).map_err(|_| damaged("this version cannot read the document"))?;
-    let held = intent.held_transactions().next().map(TransactionId::as_str);
+    let held = first_held(&intent);
     // PostgreSQL cannot store NUL.
     let is_held =
         held == processed_as || held.map(|id| id.replace('\0', "\u{fffd}")).as_deref() == processed_as;

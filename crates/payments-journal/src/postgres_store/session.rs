@@ -3,7 +3,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use futures_util::TryStreamExt as _;
-use payments_model::TransactionId;
 use tokio::sync::OnceCell;
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
@@ -14,7 +13,7 @@ use super::tables;
 use crate::apply::{RowTransaction, ServiceTransaction};
 use crate::intent::base_url;
 use crate::milliseconds;
-use crate::row::{document, intent};
+use crate::row::{Columns, document, intent};
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::summary::Tally;
 use crate::{Applied, Change, Intent, IntentKey, OwnerId, StateName, StateSummary, StoreError, events};
@@ -285,9 +284,9 @@ impl RowTransaction for ChangedRow<'_> {
     }
 
     async fn holder(&mut self, change: &Change, row: &Intent) -> Result<Option<IntentKey>, StoreError> {
-        let Some(id) = change.transaction_to_search().map(stored) else { return Ok(None) };
+        let Some(id) = change.transaction_to_search() else { return Ok(None) };
         let Session { connection, other_holder, .. } = self.session;
-        let (key, is_void) = (row.key.as_str(), row.is_void());
+        let (id, key, is_void) = (stored(id.as_str()), row.key.as_str(), row.is_void());
         // Two changes with the same transaction search one after the other, and from here to the commit no service is renamed.
         let searching = async {
             let values: [&(dyn ToSql + Sync); 4] = [&id, &key, &is_void, &base_url(row.stored_service())];
@@ -303,16 +302,17 @@ impl RowTransaction for ChangedRow<'_> {
         self.check_history().await?;
         self.record_history().await?;
         let Session { connection, write, .. } = self.session;
-        let mut also_held: Vec<_> = row.held_transactions().map(stored).collect();
-        let processed_as = (!also_held.is_empty()).then(|| also_held.remove(0));
+        let columns = Columns::of(row);
+        let processed_as = columns.processed_as.map(stored);
+        let also_held: Vec<_> = columns.also_held.into_iter().map(stored).collect();
         let values: [&(dyn ToSql + Sync); 9] = [
-            &row.key.as_str(),
-            &row.state.name().as_str(),
+            &columns.key,
+            &columns.state,
             &processed_as,
-            &row.is_void(),
-            &row.stored_service(),
+            &columns.is_void,
+            &columns.service,
             &row.revision.cast_signed(),
-            &document(row),
+            &columns.document,
             &found.map_or(0, |found| found.revision.cast_signed()),
             &also_held,
         ];
@@ -466,8 +466,8 @@ fn lost(why: &str) -> StoreError {
 }
 
 /// An id as it is stored and searched for. PostgreSQL cannot store NUL, which is escaped in the document.
-fn stored(id: &TransactionId) -> String {
-    id.as_str().replace('\0', "\u{fffd}")
+fn stored(id: &str) -> String {
+    id.replace('\0', "\u{fffd}")
 }
 
 /// The intent of a row that begins with the columns of [`tables::FIND`].

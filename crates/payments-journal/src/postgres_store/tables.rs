@@ -236,6 +236,23 @@ pub(super) const LOCK_TABLE: &str = "LOCK TABLE payments_journal.intents IN SHAR
 /// Waits for [`LOCK_TABLE`], and keeps it away until the transaction ends. A row that is written does that too, but only then.
 pub(super) const KEEP_SERVICES: &str = "LOCK TABLE payments_journal.intents IN ROW EXCLUSIVE MODE";
 
+/// A query of rows that [`read`](super::session::read) reads.
+macro_rules! rows {
+    ($which:literal) => {
+        concat!(
+            "SELECT key, state, document, processed_as, is_void, service, position FROM payments_journal.intents ",
+            $which
+        )
+    };
+}
+
+/// The base URL of the service of a row.
+macro_rules! base_url {
+    () => {
+        "split_part(service, '#', 1)"
+    };
+}
+
 /// Adds up the intents of the service `$1`, or all. The server cannot read an escaped NUL in JSON.
 pub(super) const SUMMARIZE: &str = r"
     SELECT state, CASE WHEN state = 'sending' THEN read->>'owner' END, count(*),
@@ -246,9 +263,8 @@ pub(super) const SUMMARIZE: &str = r"
     ) AS intents GROUP BY 1, 2";
 
 /// At most 1000 rows of the service `$1` from after position `$2`.
-pub(super) const OF_SERVICE: &str = "
-    SELECT key, state, document, processed_as, is_void, service, position FROM payments_journal.intents
-    WHERE service = $1 AND position > $2 ORDER BY position LIMIT 1000";
+pub(super) const OF_SERVICE: &str =
+    rows!("WHERE service = $1 AND position > $2 ORDER BY position LIMIT 1000");
 
 /// Renames the rows at the positions `$2`. What they say is as old as before.
 pub(super) const RENAME: &str = "
@@ -259,28 +275,28 @@ pub(super) const RENAME: &str = "
 pub(super) const FORGET: &str = "DELETE FROM payments_journal.intents WHERE service = $1";
 
 /// At most `$3` keys of the service `$1` that hold a transaction which an intent of another one at the base URL `$2` holds too.
-pub(super) const SAME_TRANSACTIONS: &str = "
-    WITH held AS (
+pub(super) const SAME_TRANSACTIONS: &str = concat!(
+    "WITH held AS (
         SELECT hashtextextended(processed_as, 0) AS id, key, is_void, service FROM payments_journal.intents
         WHERE processed_as IS NOT NULL
         UNION ALL SELECT unnest(also_held), key, is_void, service FROM payments_journal.intents
         WHERE also_held IS NOT NULL
     )
     SELECT DISTINCT key FROM held WHERE service = $1 AND (id, is_void) IN (
-        SELECT id, is_void FROM held WHERE service <> $1 AND split_part(service, '#', 1) = $2
-    ) ORDER BY key LIMIT $3";
+        SELECT id, is_void FROM held WHERE service <> $1 AND ",
+    base_url!(),
+    " = $2
+    ) ORDER BY key LIMIT $3"
+);
 
 /// The newest intent, of those whose begin the journal has. A copy of the journal ends at this time or later.
-pub(super) const NEWEST: &str = "
-    SELECT key, state, document, processed_as, is_void, service FROM payments_journal.intents
-    WHERE NOT was_lost ORDER BY position DESC LIMIT 1";
+pub(super) const NEWEST: &str = rows!("WHERE NOT was_lost ORDER BY position DESC LIMIT 1");
 
 /// Since when entries were lost that a person accepted last.
 pub(super) const ACCEPTED_SINCE: &str =
     "SELECT since FROM payments_journal.accepted WHERE since IS NOT NULL ORDER BY at DESC LIMIT 1";
 
-pub(super) const FIND: &str = "
-    SELECT key, state, document, processed_as, is_void, service FROM payments_journal.intents WHERE key = $1";
+pub(super) const FIND: &str = rows!("WHERE key = $1");
 
 pub(super) const FIND_BY_END: &str = "
     SELECT key, state, document, processed_as, is_void, service FROM payments_journal.intents WHERE right(key, 4) = $1";
@@ -303,21 +319,20 @@ pub(super) const WRITE_UNCHANGED: &str =
 
 /// The key, other than `$2`, of a void (`$3`) or of a payment that holds the transaction `$1` of the base URL `$4`. A void and its
 /// payment may have the same transaction; two payments, or two voids, may not.
-pub(super) const OTHER_HOLDER: &str = "
-    SELECT key FROM payments_journal.intents
-    WHERE processed_as = $1 AND key <> $2 AND is_void = $3
-        AND (split_part(service, '#', 1) IN ($4, '') OR $4 = '')
+pub(super) const OTHER_HOLDER: &str = concat!(
+    "SELECT key FROM payments_journal.intents
+    WHERE processed_as = $1 AND key <> $2 AND is_void = $3 AND (",
+    base_url!(),
+    " IN ($4, '') OR $4 = '')
     UNION ALL SELECT key FROM payments_journal.intents
-    WHERE also_held @> ARRAY[hashtextextended($1, 0)] AND key <> $2 AND is_void = $3
-        AND (split_part(service, '#', 1) IN ($4, '') OR $4 = '') LIMIT 1";
+    WHERE also_held @> ARRAY[hashtextextended($1, 0)] AND key <> $2 AND is_void = $3 AND (",
+    base_url!(),
+    " IN ($4, '') OR $4 = '') LIMIT 1"
+);
 
 /// The states are literals, because only then the index of unresolved rows is used.
 pub(super) fn list(states: &[StateName]) -> String {
-    format!(
-        "SELECT key, state, document, processed_as, is_void, service, position FROM payments_journal.intents
-         WHERE state IN ({}) AND position > $1 ORDER BY position LIMIT $2",
-        names(states)
-    )
+    format!(rows!("WHERE state IN ({}) AND position > $1 ORDER BY position LIMIT $2"), names(states))
 }
 
 /// Removes at most `$2` rows that were stored more than `$1` seconds ago, by the server's time. Returns how many, and the

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
-use payments_model::TransactionId;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::apply::{RowTransaction, ServiceTransaction};
 use crate::intent::base_url;
 use crate::milliseconds;
-use crate::row::document;
+use crate::row::{Columns, also_held, document};
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::sqlite_store::place::Place;
 use crate::sqlite_store::problem::SqliteError;
@@ -279,13 +278,9 @@ impl RowTransaction for ChangedRow<'_> {
         stamp.next_position += 1;
         session.is_watched = change.is_begin() || must_be_watched;
         let connection = &session.connection;
-        let also_held = |intent: &Intent| -> Vec<_> {
-            intent.held_transactions().skip(1).map(|id| id.as_str().to_owned()).collect()
-        };
-        let (held_before, held) = (found.map(also_held).unwrap_or_default(), also_held(row));
-        let (key, state, is_void) = (row.key.as_str(), row.state.name().as_str(), row.is_void());
-        let processed_as = row.held_transactions().next().map(TransactionId::as_str);
-        let (service, document) = (row.stored_service(), document(row));
+        let held_before = found.map(also_held).unwrap_or_default();
+        let Columns { key, state, processed_as, also_held: held, is_void, service, document } =
+            Columns::of(row);
         let list = (!held.is_empty()).then(|| serde_json::to_string(&held).expect("texts are JSON"));
         let values = (position, key, state, processed_as, is_void, service, document, stored_at, list);
         let sql = if found.is_some() { tables::UPDATE } else { tables::INSERT };

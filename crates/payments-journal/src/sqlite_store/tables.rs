@@ -141,7 +141,21 @@ pub(super) fn first_difference(connection: &Connection) -> rusqlite::Result<Opti
     Ok(DEFINITIONS.iter().find(|definition| !is_unchanged(definition)).map(|(name, _)| *name))
 }
 
-/// The position and the intent of a row with the columns that [`FIND`] selects. An error without an SQLite code means that this row
+/// A query of rows that [`read`] reads.
+macro_rules! rows {
+    ($which:literal) => {
+        concat!("SELECT position, key, state, document, processed_as, is_void, service FROM intent ", $which)
+    };
+}
+
+/// The base URL of the service of a row.
+macro_rules! base_url {
+    () => {
+        "substr(service, 1, instr(service || '#', '#') - 1)"
+    };
+}
+
+/// The position and the intent of a row with the columns that [`rows!`] selects. An error without an SQLite code means that this row
 /// cannot be read.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Intent)> {
     let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
@@ -169,20 +183,22 @@ pub(super) fn rows(
 }
 
 /// The row with key `?1`.
-pub(super) const FIND: &str =
-    "SELECT position, key, state, document, processed_as, is_void, service FROM intent WHERE key = ?1";
+pub(super) const FIND: &str = rows!("WHERE key = ?1");
 
 /// The same without the index, which takes about a second for a million rows.
-pub(super) const FIND_IN_TABLE: &str = "SELECT position, key, state, document, processed_as, is_void, service FROM intent \
-     NOT INDEXED WHERE key = ?1";
+pub(super) const FIND_IN_TABLE: &str = rows!("NOT INDEXED WHERE key = ?1");
 
 /// The key, other than `?2`, of a void (`?3`) or of a payment that holds the transaction `?1` of the base URL `?4`.
-pub(super) const OTHER_HOLDER: &str = "SELECT key FROM intent \
-     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 \
-     AND (substr(service, 1, instr(service || '#', '#') - 1) IN (?4, '') OR ?4 = '') \
-     UNION ALL SELECT key FROM also_held CROSS JOIN intent USING (position) \
-     WHERE transaction_id = ?1 AND key <> ?2 AND is_void = ?3 \
-     AND (substr(service, 1, instr(service || '#', '#') - 1) IN (?4, '') OR ?4 = '') LIMIT 1";
+pub(super) const OTHER_HOLDER: &str = concat!(
+    "SELECT key FROM intent
+     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 AND (",
+    base_url!(),
+    " IN (?4, '') OR ?4 = '')
+     UNION ALL SELECT key FROM also_held CROSS JOIN intent USING (position)
+     WHERE transaction_id = ?1 AND key <> ?2 AND is_void = ?3 AND (",
+    base_url!(),
+    " IN (?4, '') OR ?4 = '') LIMIT 1"
+);
 
 pub(super) const HOLD: &str = "INSERT OR IGNORE INTO also_held (transaction_id, position) VALUES (?1, ?2)";
 
@@ -220,10 +236,7 @@ pub(super) fn list_in_table(states: &[StateName]) -> String {
 
 fn list_from(index: &str, states: &[StateName]) -> String {
     let states = names(states);
-    format!(
-        "SELECT position, key, state, document, processed_as, is_void, service FROM intent {index} position > ?1 \
-         AND state IN ({states}) ORDER BY position LIMIT ?2"
-    )
+    format!(rows!("{} position > ?1 AND state IN ({}) ORDER BY position LIMIT ?2"), index, states)
 }
 
 /// The first position after `?1`.
@@ -303,8 +316,8 @@ pub(super) fn summarize(connection: &Connection, service: Option<&str>) -> rusql
 }
 
 /// At most `?3` rows of the service `?1` from after position `?2`.
-pub(super) const OF_SERVICE: &str = "SELECT position, key, state, document, processed_as, is_void, service FROM intent \
-     NOT INDEXED WHERE service = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
+pub(super) const OF_SERVICE: &str =
+    rows!("NOT INDEXED WHERE service = ?1 AND position > ?2 ORDER BY position LIMIT ?3");
 
 pub(super) const RENAME: &str = "UPDATE intent SET service = ?2, document = ?3 WHERE position = ?1";
 
@@ -314,13 +327,16 @@ pub(super) const RELEASE_SERVICE: &str =
 pub(super) const FORGET: &str = "DELETE FROM intent WHERE service = ?1";
 
 /// At most `?3` keys of the service `?1` that hold a transaction which an intent of another one at the base URL `?2` holds too.
-pub(super) const SAME_TRANSACTIONS: &str = "WITH held (id, key, is_void, service) AS ( \
-         SELECT processed_as, key, is_void, service FROM intent WHERE processed_as IS NOT NULL \
-         UNION ALL SELECT transaction_id, key, is_void, service FROM also_held JOIN intent USING (position)) \
-     SELECT DISTINCT key FROM held WHERE service = ?1 AND (id, is_void) IN ( \
-         SELECT id, is_void FROM held \
-         WHERE service <> ?1 AND substr(service, 1, instr(service || '#', '#') - 1) = ?2) \
-     ORDER BY key LIMIT ?3";
+pub(super) const SAME_TRANSACTIONS: &str = concat!(
+    "WITH held (id, key, is_void, service) AS (
+         SELECT processed_as, key, is_void, service FROM intent WHERE processed_as IS NOT NULL
+         UNION ALL SELECT transaction_id, key, is_void, service FROM also_held JOIN intent USING (position))
+     SELECT DISTINCT key FROM held WHERE service = ?1 AND (id, is_void) IN (
+         SELECT id, is_void FROM held WHERE service <> ?1 AND ",
+    base_url!(),
+    " = ?2)
+     ORDER BY key LIMIT ?3"
+);
 
 /// Whether the log may contain rows that the database does not, and the number of changes.
 pub(super) const IS_OPEN: &str = "SELECT is_open, changes FROM meta";
