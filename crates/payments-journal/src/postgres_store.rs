@@ -26,7 +26,7 @@ use crate::{
 use address::Address;
 use connection::{Access, Connection, MAX_WAIT, MAX_WAIT_FOR_TABLE, execute};
 use owners::OwnerLock;
-use session::{History, Session, read};
+use session::{Session, Timelines, read};
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
 ///
@@ -126,7 +126,7 @@ struct Shared {
     permits: Semaphore,
     /// `None` if the journal is only read.
     lock: Option<OwnerLock>,
-    history: History,
+    timelines: Timelines,
     was_created: bool,
 }
 
@@ -239,8 +239,8 @@ impl PostgresOptions {
         let was_created = tables::create(&mut connection).await?;
         let (first, owner) = (Session::new(connection).await?, OwnerId::new());
         let lock = Some(OwnerLock::take(address.clone(), &owner).await?);
-        let history = History { accepts_timelines: self.accepts_timelines, ..History::default() };
-        let shared = Shared { lock, history, was_created, ..Shared::new(owner, address, first) };
+        let timelines = Timelines { accepts_timelines: self.accepts_timelines, ..Timelines::default() };
+        let shared = Shared { lock, timelines, was_created, ..Shared::new(owner, address, first) };
         Ok(Some(PostgresStore(Arc::new(shared))))
     }
 }
@@ -249,7 +249,15 @@ impl Shared {
     /// Of a journal that is only read.
     fn new(owner: OwnerId, address: Address, first: Session) -> Self {
         let (idle, permits) = (Mutex::new(vec![first]), Semaphore::new(CONNECTIONS as usize));
-        Self { owner, address, idle, permits, lock: None, history: History::default(), was_created: false }
+        Self {
+            owner,
+            address,
+            idle,
+            permits,
+            lock: None,
+            timelines: Timelines::default(),
+            was_created: false,
+        }
     }
 
     /// Runs the work over a connection. If the work fails, its connection and all idle ones are closed: if one connection has
@@ -300,7 +308,9 @@ impl Shared {
         let (began, mut pause, mut unconfirmed) = (Instant::now(), MIN_PAUSE, None);
         loop {
             let error = match self
-                .with(async |session| Box::pin(session.apply(change, &self.history, &mut unconfirmed)).await)
+                .with(async |session| {
+                    Box::pin(session.apply(change, &self.timelines, &mut unconfirmed)).await
+                })
                 .await
             {
                 Ok(applied) => return Ok(applied),
@@ -345,7 +355,7 @@ impl IntentStore for PostgresStore {
         if !change.is_final_outcome() {
             return self
                 .0
-                .with(async |session| Box::pin(session.apply(&change, &self.0.history, &mut None)).await)
+                .with(async |session| Box::pin(session.apply(&change, &self.0.timelines, &mut None)).await)
                 .await;
         }
         let shared = self.0.clone();
@@ -412,11 +422,11 @@ impl IntentStore for PostgresStore {
 
     async fn check_history(&self) -> Result<(), StoreError> {
         let only_reads = self.0.lock.is_none();
-        self.0.with(async |session| session.check_history(&self.0.history, only_reads).await).await
+        self.0.with(async |session| session.check_history(&self.0.timelines, only_reads).await).await
     }
 
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
-        Ok(Some(self.0.with(async |session| session.lost_since(&self.0.history).await).await?))
+        Ok(Some(self.0.with(async |session| session.lost_since(&self.0.timelines).await).await?))
     }
 
     async fn accept_history(&self, by: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {

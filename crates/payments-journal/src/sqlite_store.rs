@@ -317,7 +317,7 @@ fn witnesses(
     let (journal, changes, witnessed): (String, i64, i64) =
         connection.query_row(tables::JOURNAL, [], |row| row.try_into())?;
     // Nothing else reads them, and a lost page must not stay unnoticed.
-    connection.query_row(tables::COUNT_ACCEPTED, [], |row| row.get::<_, i64>(0))?;
+    connection.query_row(tables::COUNT_DECISIONS, [], |row| row.get::<_, i64>(0))?;
     if let Some(path) = settings.witness.as_ref().filter(|path| place.is_own(path)) {
         return Err(problem::refused(path, "cannot be the witness: it is a file of the journal").into());
     }
@@ -404,7 +404,7 @@ impl IntentStore for SqliteStore {
         self.check()?;
         let (place, elsewhere) = (self.place.clone(), self.witness.clone());
         let asking = move |connection: &Connection| {
-            let read = || connection.query_row(tables::HISTORY, [], |row| row.try_into());
+            let read = || connection.query_row(tables::REMEMBERED, [], |row| row.try_into());
             witness::check_history(&place, elsewhere.as_deref(), read)
         };
         self.reader.run(asking).await?

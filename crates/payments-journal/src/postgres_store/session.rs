@@ -80,11 +80,11 @@ impl Session {
     pub(super) async fn apply(
         &self,
         change: &Change,
-        history: &History,
+        timelines: &Timelines,
         unconfirmed: &mut Option<Intent>,
     ) -> Result<Applied, StoreError> {
         let (found, observed) = self.begin(change).await?;
-        let mut changed = ChangedRow { session: self, observed, history, unconfirmed };
+        let mut changed = ChangedRow { session: self, observed, timelines, unconfirmed };
         if let Some(row) = changed.unconfirmed.clone().filter(|written| found.as_ref() == Some(written)) {
             let same_transaction_as = changed.holder(change, &row).await?;
             self.commit_again(change.key()).await?;
@@ -127,7 +127,11 @@ impl Session {
 
     /// Checks that the server does not lack commits. To who only reads, a standby tells nothing, nor does a server that this user
     /// may not ask for its timeline or its cluster.
-    pub(super) async fn check_history(&self, history: &History, only_reads: bool) -> Result<(), StoreError> {
+    pub(super) async fn check_history(
+        &self,
+        timelines: &Timelines,
+        only_reads: bool,
+    ) -> Result<(), StoreError> {
         let client = &self.connection.client;
         if only_reads && execute(client.query_one(tables::IS_STANDBY, &[])).await?.get(0) {
             return Ok(());
@@ -138,14 +142,14 @@ impl Session {
         if only_reads && may_not_ask && observed.is_same_table {
             return Ok(());
         }
-        history.loss(observed).map_or(Ok(()), |loss| Err(lost(&loss)))
+        timelines.loss(observed).map_or(Ok(()), |loss| Err(lost(&loss)))
     }
 
     /// Since when entries are lost, or were lost if a person has accepted that already.
-    pub(super) async fn lost_since(&self, history: &History) -> Result<SystemTime, StoreError> {
+    pub(super) async fn lost_since(&self, timelines: &Timelines) -> Result<SystemTime, StoreError> {
         let client = &self.connection.client;
         let observed = self.observed().await?;
-        if history.loss(Observed::from(&observed)).is_none()
+        if timelines.loss(Observed::from(&observed)).is_none()
             && let Some(row) = execute(client.query_opt(tables::ACCEPTED_SINCE, &[])).await?
         {
             return Ok(row.get(0));
@@ -167,7 +171,7 @@ impl Session {
         execute(client.batch_execute("BEGIN")).await?;
         let accepting = async {
             client.execute(tables::ACCEPT, &[&timeline]).await?;
-            client.execute(tables::RECORD_ACCEPTED, &[&by, &sent, &since, &None::<&str>]).await?;
+            client.execute(tables::RECORD_DECISION, &[&by, &sent, &since, &None::<&str>]).await?;
             client.batch_execute("COMMIT").await
         };
         self.connection.commit(accepting).await
@@ -251,7 +255,7 @@ struct ChangedRow<'a> {
     session: &'a Session,
     /// What something that is to begin has observed of the server's history.
     observed: Option<Row>,
-    history: &'a History,
+    timelines: &'a Timelines,
     unconfirmed: &'a mut Option<Intent>,
 }
 
@@ -264,8 +268,8 @@ impl ChangedRow<'_> {
             Some(now) if observed.may_record => {
                 execute(client.execute(tables::RECORD_TIMELINE, &[&observed.known, &now])).await?;
             }
-            Some(_) if self.history.is_first_to_log() => events::timeline_not_recorded(),
-            None if observed.now.is_none() && self.history.is_first_to_log() => {
+            Some(_) if self.timelines.is_first_to_log() => events::timeline_not_recorded(),
+            None if observed.now.is_none() && self.timelines.is_first_to_log() => {
                 events::timeline_not_observed();
             }
             _ => {}
@@ -279,7 +283,7 @@ impl RowTransaction for ChangedRow<'_> {
 
     async fn check_history(&mut self) -> Result<(), StoreError> {
         let observed = self.observed.as_ref().map(Observed::from);
-        let loss = observed.and_then(|observed| self.history.loss(observed));
+        let loss = observed.and_then(|observed| self.timelines.loss(observed));
         loss.map_or(Ok(()), |loss| Err(lost(&loss)))
     }
 
@@ -376,20 +380,20 @@ impl ServiceTransaction for LockedTable<'_> {
     async fn record(&mut self, change: &ServiceChange) -> Result<(), StoreError> {
         let (by, count, done) = (change.by(), Some(change.count().cast_signed()), Some(change.done()));
         let values: [&(dyn ToSql + Sync); 4] = [&by, &count, &None::<SystemTime>, &done];
-        execute(self.client.execute(tables::RECORD_ACCEPTED, &values)).await.map(drop)
+        execute(self.client.execute(tables::RECORD_DECISION, &values)).await.map(drop)
     }
 }
 
-/// What is known about the history of the server that a journal is in.
+/// Compares the timeline and the cluster of the server with those that the journal knows.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(super) struct Timelines {
     /// The caller knows that a new timeline has lost nothing.
     pub(super) accepts_timelines: bool,
     /// Whether the log says that the timeline is not observed, or that a new one was accepted.
     pub(super) is_logged: AtomicBool,
 }
 
-impl History {
+impl Timelines {
     fn is_first_to_log(&self) -> bool {
         !self.is_logged.swap(true, Ordering::Relaxed)
     }

@@ -226,7 +226,7 @@ pub(super) const ACCEPT: &str = "
 /// Who accepted it, how many keys they named, or NULL if nothing was sent, and since when entries are lost. It is the newest, also
 /// by the clock of another server. With `what` it says instead that a person has renamed or forgotten a service, of this number of
 /// intents.
-pub(super) const RECORD_ACCEPTED: &str = "
+pub(super) const RECORD_DECISION: &str = "
     INSERT INTO payments_journal.accepted
     SELECT greatest(now(), max(at)), $1, $2, $3, $4 FROM payments_journal.accepted";
 

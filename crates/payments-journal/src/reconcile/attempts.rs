@@ -10,7 +10,7 @@ use super::reconciliation::{ReconcileOptions, ReconciledAttempt, UndecidedReason
 use crate::{HistoryEvent, Intent, IntentRequest, IntentState, StateName, Subject, Verdict};
 
 /// An intent with its attempts that can be compared, in order.
-pub(super) struct Subjects {
+pub(super) struct Compared {
     /// The newest attempt, or the one that the intent was processed as.
     pub(super) shown: ReconciledAttempt,
     /// The service, if it is another merchant's: such an intent is only compared by its transactions.
@@ -68,7 +68,7 @@ pub(super) fn known(intent: &Intent, shown: u32) -> impl Iterator<Item = (&Trans
     said.chain(of_state).filter(move |(id, _)| is_payment && !id.is_redacted())
 }
 
-impl Subjects {
+impl Compared {
     pub(super) fn of(intent: &Intent, options: &ReconcileOptions) -> Self {
         let is_processed = intent.processed_as().is_some();
         // The row may show the request of an earlier attempt.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use payments_model::{Amount, TransactionType};
 
-use super::attempts::{self, Attempt, Mark, Subjects};
+use super::attempts::{self, Attempt, Compared, Mark};
 use super::intervals::{Index, Interval};
 use super::reconciliation::{
     Candidate, OfAnotherMerchant, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecided,
@@ -18,7 +18,7 @@ use crate::{Intent, IntentKey, StateName, Verdict};
 pub(super) struct Matching<'a> {
     options: &'a ReconcileOptions,
     report: Report<'a>,
-    intents: Vec<Subjects>,
+    intents: Vec<Compared>,
     /// The intents that have the transaction.
     known_by: HashMap<usize, BTreeSet<usize>>,
     /// The intents that were processed as the transaction.
@@ -70,13 +70,13 @@ impl<'a> Matching<'a> {
     }
 
     pub(super) fn add(&mut self, intent: &Intent) {
-        let subjects = match self.options.service.as_deref() {
+        let compared = match self.options.service.as_deref() {
             Some(asked) if !intent.is_at_base_url_of(asked) => return,
-            Some(asked) if !intent.is_of(asked) => Subjects::of_another_merchant(intent, self.options),
-            _ => Subjects::of(intent, self.options),
+            Some(asked) if !intent.is_of(asked) => Compared::of_another_merchant(intent, self.options),
+            _ => Compared::of(intent, self.options),
         };
-        let mut is_compared = subjects.other_service.is_none() && !subjects.is_settled();
-        for (id, _) in &subjects.known {
+        let mut is_compared = compared.other_service.is_none() && !compared.is_settled();
+        for (id, _) in &compared.known {
             if let Some(transaction) = self.report.transaction(id) {
                 self.known_by.entry(transaction).or_default().insert(self.intents.len());
                 is_compared = true;
@@ -87,12 +87,12 @@ impl<'a> Matching<'a> {
                 self.holders.entry(transaction).or_default().insert(self.intents.len());
             }
         }
-        let marks = subjects.attempts.iter().filter_map(|attempt| attempt.mark.as_ref());
+        let marks = compared.attempts.iter().filter_map(|attempt| attempt.mark.as_ref());
         let references =
             marks.filter(|mark| matches!(mark, Mark::Reference(_)) && self.report.has_mark(mark));
         self.references.extend(references.cloned());
         if is_compared {
-            self.intents.push(subjects);
+            self.intents.push(compared);
         }
     }
 
@@ -197,7 +197,7 @@ impl<'a> Matching<'a> {
 
     /// Rows of no key with the amount and time of an open payment, and with a reference like its own. The processor may write it in
     /// another way; but only a person can say so.
-    fn resembling(&self, intent: &Subjects, found: &Found) -> Vec<usize> {
+    fn resembling(&self, intent: &Compared, found: &Found) -> Vec<usize> {
         let Some((attempt, reference)) = intent.searched_by_reference() else { return Vec::new() };
         let (amounts, reference) = (attempt.amount, folded(reference));
         let rows = found.of_nobody.overlapping(amounts, attempt.window).take(MOST_COMPARED);
@@ -213,7 +213,7 @@ impl<'a> Matching<'a> {
     /// Rows of no key with the reference of an open payment, and what else differs. With its amount, the time does: a clock or a zone
     /// may be wrong, or the report shows the day of settlement. With another amount and no earlier, the amount may be net of a fee, or
     /// in cents.
-    fn with_its_reference(&self, intent: &Subjects, found: &Found) -> Option<(UndecidedReason, Vec<usize>)> {
+    fn with_its_reference(&self, intent: &Compared, found: &Found) -> Option<(UndecidedReason, Vec<usize>)> {
         let (attempt, reference) = intent.searched_by_reference()?;
         let rows = self.report.with_reference_like(reference).iter().copied().take(MOST_COMPARED);
         let of_nobody = rows.filter(|transaction| {
@@ -427,7 +427,7 @@ impl<'a> Matching<'a> {
     }
 
     /// A charge of no key with the amount of an open payment and a reference like its own, also from after its window.
-    fn charged_later(&self, intent: &Subjects) -> Option<(usize, BTreeSet<u32>)> {
+    fn charged_later(&self, intent: &Compared) -> Option<(usize, BTreeSet<u32>)> {
         let attempt = intent.attempts.last().filter(|attempt| attempt.is_open)?;
         let Some(Mark::Reference(reference)) = &attempt.mark else { return None };
         let window = attempt.window.longer_by(TRIED_AGAIN);
@@ -495,7 +495,7 @@ impl<'a> Matching<'a> {
         let pairs = charged
             .flat_map(|(transaction, known_by)| known_by.iter().map(move |index| (*index, *transaction)));
         let found = pairs.filter_map(|(index, transaction)| {
-            let Subjects { shown, attempts, .. } = &self.intents[index];
+            let Compared { shown, attempts, .. } = &self.intents[index];
             let attempt = attempts.iter().find(|attempt| attempt.number == shown.attempt)?;
             let (Some(amount), Some(Mark::Reference(reference))) = (attempt.amount, &attempt.mark) else {
                 return None;
@@ -545,7 +545,7 @@ impl<'a> Matching<'a> {
     }
 
     /// Whether the report should show it, and has nothing that could be it.
-    fn is_missing(&self, intent: &Subjects) -> bool {
+    fn is_missing(&self, intent: &Compared) -> bool {
         let Some((from, to)) = self.options.complete else { return false };
         let complete = Interval::between(from, to);
         let is_absent = |attempt: &Attempt| {

@@ -229,7 +229,7 @@ impl IntentStore for SqliteReader {
         self.on_a_thread(move |place| {
             let read = || {
                 read_tables(place, |connection| {
-                    connection.query_row(tables::HISTORY, [], |row| row.try_into())
+                    connection.query_row(tables::REMEMBERED, [], |row| row.try_into())
                 })
             };
             witness::check_history(place, elsewhere.as_deref(), read)?

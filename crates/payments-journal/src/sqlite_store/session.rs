@@ -150,7 +150,7 @@ impl Session {
         if let Some(stamp) = &self.stamped {
             return Ok(stamp.alarm.clone());
         }
-        let remembered = self.connection.query_row(tables::HISTORY, [], |row| row.try_into())?;
+        let remembered = self.connection.query_row(tables::REMEMBERED, [], |row| row.try_into())?;
         let (journal, changes, witnesses, is_lost): Remembered = remembered;
         self.witnesses.reopen_as(journal);
         Ok(self.witnesses.ask().alarm(changes, witnesses > self.witnesses.len(), is_lost))
@@ -185,8 +185,10 @@ impl Session {
         }
         let journal = self.witnesses.journal();
         self.connection.execute(tables::FORGET_LOSS, (change, self.witnesses.len(), journal))?;
-        self.connection
-            .execute(tables::ACCEPT, (stored_at, by, sent, milliseconds::of(since), None::<String>))?;
+        self.connection.execute(
+            tables::RECORD_DECISION,
+            (stored_at, by, sent, milliseconds::of(since), None::<String>),
+        )?;
         let stamp = self.stamp()?;
         (stamp.change, stamp.alarm) = (change, None);
         Ok(())
@@ -341,7 +343,7 @@ impl ServiceTransaction for ServiceRows<'_> {
     async fn record(&mut self, change: &ServiceChange) -> rusqlite::Result<()> {
         let count = change.count().cast_signed();
         let values = (self.stored_at, change.by(), count, None::<i64>, change.done());
-        self.connection.execute(tables::ACCEPT, values).map(drop)
+        self.connection.execute(tables::RECORD_DECISION, values).map(drop)
     }
 }
 

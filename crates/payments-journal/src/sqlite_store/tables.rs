@@ -267,7 +267,7 @@ pub(super) const JOURNAL: &str = "SELECT journal, changes, is_witnessed FROM met
 pub(super) const SET_WITNESSED: &str =
     "UPDATE meta SET is_witnessed = max(is_witnessed, ?1), moved = max(moved, ?2)";
 
-pub(super) const HISTORY: &str = "SELECT journal, changes, is_witnessed, is_lost FROM meta";
+pub(super) const REMEMBERED: &str = "SELECT journal, changes, is_witnessed, is_lost FROM meta";
 
 pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
 
@@ -286,9 +286,9 @@ pub(super) const NEWEST_CREATED_AT: &str = "SELECT json_extract(document, '$.cre
 pub(super) const ACCEPTED_SINCE: &str =
     "SELECT since FROM accepted WHERE since IS NOT NULL ORDER BY rowid DESC LIMIT 1";
 
-pub(super) const COUNT_ACCEPTED: &str = "SELECT count(*) FROM accepted";
+pub(super) const COUNT_DECISIONS: &str = "SELECT count(*) FROM accepted";
 
-pub(super) const ACCEPT: &str =
+pub(super) const RECORD_DECISION: &str =
     "INSERT INTO accepted (at, by, sent, since, what) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// What is added up about each intent of the service `?1`, or about all if that is NULL. It reads the table.

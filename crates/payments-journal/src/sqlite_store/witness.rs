@@ -198,7 +198,7 @@ impl Seen<'_> {
     }
 }
 
-/// What a journal remembers, as `tables::HISTORY` reads it: its id, the number of its changes and of its witnesses, and whether a
+/// What a journal remembers, as `tables::REMEMBERED` reads it: its id, the number of its changes and of its witnesses, and whether a
 /// loss was noticed.
 pub(super) type Remembered = (String, i64, i64, bool);
 
