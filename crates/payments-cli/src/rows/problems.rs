@@ -158,7 +158,8 @@ impl Problems {
             None => "file has".to_owned(),
         };
         let (problems, nothing_done) = (counted(count, "problem"), role.purpose().nothing_done());
-        let message = format!("the {file} {problems}; {nothing_done}: fix it, then run it again");
+        let them = if count == 1 { "it" } else { "them" };
+        let message = format!("the {file} {problems}; {nothing_done}: fix {them}, then run it again");
         let violations = kept.into();
         let failure = role.failure(message).for_purpose(role.purpose());
         Err(Failure { violations, violation_count: Some(violation_count), ..failure })

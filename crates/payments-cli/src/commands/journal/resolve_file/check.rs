@@ -102,7 +102,7 @@ impl Check<'_> {
             return None;
         }
         let said = match verdict? {
-            verdict if row.is_already_so(intent, &verdict) => Said::AlreadySo,
+            verdict if row.is_recorded(intent, &verdict) => Said::AlreadySo,
             verdict => Said::New(verdict),
         };
         if let Said::New(verdict) = &said

@@ -139,14 +139,8 @@ impl ResolutionRow {
         LeftAlone { place: self.place, key: self.key, has_note: self.note.is_some() }
     }
 
-    /// Whether the key is already as the row says: the same file may be given again.
-    pub(super) fn is_already_so(&self, intent: &Intent, verdict: &Verdict) -> bool {
-        let is_newest = self.attempt.is_none_or(|number| number == intent.attempts);
-        // Of an earlier attempt nothing else can be said.
-        self.is_recorded(intent, verdict) && (is_newest || matches!(verdict, Verdict::Processed(_)))
-    }
-
-    /// Whether the journal has this verdict about the attempt of the row, which may have been sent again since.
+    /// Whether the journal has this verdict about the attempt of the row, whose key may have been sent again since: the same file may be
+    /// given again.
     pub(super) fn is_recorded(&self, intent: &Intent, verdict: &Verdict) -> bool {
         let decided = intent.decision_about(self.attempt.unwrap_or(intent.attempts));
         match (decided.map(|decided| &decided.verdict), verdict) {
