@@ -105,15 +105,15 @@ pub(crate) fn private() -> OpenOptions {
     options
 }
 
-/// ` (PATH)` for a message, or nothing if the path may hold a card number or a whole request.
+/// ` (PATH)` for a message, or nothing if the path may hold a card number, a whole request or a password.
 pub(crate) fn name_in_brackets(path: &Path) -> String {
     shown_name(path).map_or_else(String::new, |text| format!(" ({text})"))
 }
 
-/// The path, unless it may hold a card number or a whole request.
+/// The path, unless it may hold a card number, a whole request or a password.
 pub(crate) fn shown_name(path: &Path) -> Option<String> {
     let text = path.to_string_lossy();
-    (!may_be_a_request(&text)).then(|| text.into_owned())
+    (!may_be_a_secret(&text)).then(|| text.into_owned())
 }
 
 /// The same for a key file. A key in place of the path cannot be recognized, so only a path that starts unlike any key is
@@ -125,13 +125,15 @@ pub(crate) fn key_name_in_brackets(path: &Path) -> String {
     }
 }
 
-/// A card or account number has 12 digits or more, with or without separators; a request has a brace. A time has as many digits, and
-/// names of files often have one.
-fn may_be_a_request(text: &str) -> bool {
+/// A card or account number has 12 digits or more, with or without separators; a request has a brace, and an address, which may hold a
+/// password, its scheme. A time has as many digits, and names of files often have one.
+fn may_be_a_secret(text: &str) -> bool {
     let digits_or_ends = text.chars().filter(|letter| ![' ', '-'].contains(letter));
     let digits_or_ends = digits_or_ends.map(|letter| if letter.is_numeric() { letter } else { '/' });
     let runs: String = digits_or_ends.collect();
-    text.contains('{') || runs.split('/').any(|run| run.chars().count() >= 12 && !is_time(run))
+    text.contains('{')
+        || text.contains("://")
+        || runs.split('/').any(|run| run.chars().count() >= 12 && !is_time(run))
 }
 
 /// Whether these are the digits of a time of this century, as in `20261128-142233`.
@@ -210,7 +212,7 @@ mod tests {
         ] {
             assert_eq!(name_in_brackets(Path::new(path)), format!(" ({path})"));
         }
-        let others = "/srv/4111111111111111 | 4111 1111-1111 1111 | {\"Cvv\":\"123\"} | ٤١١١١١١١١١١١١١١١ | 202611281422 4111 | \
+        let others = "https://u:secret@pay.example.com | /srv/4111111111111111 | 4111 1111-1111 1111 | {\"Cvv\":\"123\"} | ٤١١١١١١١١١١١١١١١ | 202611281422 4111 | \
                       202661281422";
         for path in others.split(" | ") {
             assert_eq!(name_in_brackets(Path::new(path)), "", "{path}");

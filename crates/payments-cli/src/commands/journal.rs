@@ -26,6 +26,7 @@ use crate::failure::{Failure, Purpose};
 use crate::output::Output;
 use crate::process::run_to_report::block_on;
 use crate::report::{ExitCode, Report};
+use crate::service::Service;
 use crate::settings::{JournalPlace, KnownKeys};
 use crate::style::Style;
 use crate::{stderr, stdout};
@@ -37,7 +38,8 @@ pub(super) fn run(
     JournalArguments { place, command }: JournalArguments,
 ) -> ExitCode {
     let purpose = Purpose::KeepJournal;
-    let place = match JournalPlace::require(&place, purpose) {
+    let place = check_services(&command).and_then(|()| JournalPlace::require(&place, purpose));
+    let place = match place {
         Ok(place) => place,
         Err(failure) => return output.write(&Report::from(failure.for_purpose(purpose))),
     };
@@ -71,6 +73,22 @@ pub(super) fn run(
         }
         Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
         Err(CommandError::Unwritten) => ExitCode::Other,
+    }
+}
+
+/// Refuses what no service can be called. It is not repeated, because it may hold a password.
+fn check_services(command: &JournalCommand) -> Result<(), Failure> {
+    let named = match command {
+        JournalCommand::Reconcile(asked) => [asked.service.as_ref().map(|name| ("--service", name)), None],
+        JournalCommand::RenameService { old, new, .. } => [Some(("OLD", old)), Some(("NEW", new))],
+        JournalCommand::ForgetService { name, .. } => [Some(("NAME", name)), None],
+        _ => [None, None],
+    };
+    match named.into_iter().flatten().find(|(_, name)| !Service::of(name).is_valid()) {
+        Some((argument, _)) => Err(Failure::usage(format!(
+            "{argument} is not the name of a service; nothing was changed: write it as `payments journal list` prints it"
+        ))),
+        None => Ok(()),
     }
 }
 

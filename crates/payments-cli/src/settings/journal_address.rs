@@ -57,6 +57,11 @@ impl JournalAddress {
         let Some((witness, of_witness)) = witness else {
             return Ok(Some(Self { database, source, witness: None }));
         };
+        if !is_witness(&witness) {
+            return Err(Failure::usage(format!(
+                "{of_witness} names no file; {nothing_done}: give the path of a file"
+            )));
+        }
         let is_of_variable = matches!(of_witness, Source::Variable(_));
         let is_asked_for = !is_of_variable || purpose == Purpose::MoveMoney;
         if is_asked_for && matches!(database, Database::Server(_)) {
@@ -106,6 +111,11 @@ impl JournalAddress {
             || witness == Some(asked)
             || path.parent().map(FileIdentity::of) == Some(with("-owners"))
     }
+}
+
+/// Whether it is a path. The address of a database would be shown with its password.
+pub(super) fn is_witness(path: &Path) -> bool {
+    SqliteStore::why_not_a_path(path).is_none()
 }
 
 impl Database {

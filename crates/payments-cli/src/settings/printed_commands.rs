@@ -11,7 +11,7 @@ use payments_model::unversioned::is_blank;
 
 use super::api_key::KnownKeys;
 use super::called_service;
-use super::journal_address::Database;
+use super::journal_address::{Database, is_witness};
 use crate::args::{ClientOptions, TypedOption};
 use crate::files::shown_name;
 use crate::service::Service;
@@ -41,18 +41,28 @@ impl PrintedCommands {
         let (mut journal, mut service, mut files) = (String::new(), String::new(), String::new());
         for TypedOption { name, value } in &options.typed {
             let Some(value) = value else { continue };
+            // What is not valid may hold a secret: the person names it again.
+            let again = |valid: Option<String>, placeholder: &str| match valid {
+                Some(valid) => keys.mask(&option(name, &valid)),
+                None => format!(" --{name} {placeholder}"),
+            };
+            let if_valid = |service: Service<'_>| service.is_valid().then(|| value.clone());
             match name.as_str() {
                 "journal" => {
-                    let shown =
-                        Database::read(value.into()).ok().and_then(|database| database.in_a_command());
-                    // The person names it again.
-                    let shown =
-                        shown.map_or_else(|| " --journal PLACE".to_owned(), |shown| option(name, &shown));
-                    journal += &keys.mask(&shown);
+                    let database = Database::read(value.into()).ok();
+                    journal += &again(database.and_then(|database| database.in_a_command()), "PLACE");
                 }
-                "witness" if keys.is_in(value) => {}
-                "witness" => journal.extend(shown_name(Path::new(value)).map(|shown| option(name, &shown))),
-                "base-url" | "merchant" => service += &keys.mask(&option(name, value)),
+                "witness" => {
+                    let path = Some(Path::new(value)).filter(|path| is_witness(path) && !keys.is_in(value));
+                    journal += &again(path.and_then(shown_name), "FILE");
+                }
+                "base-url" => {
+                    service += &again(if_valid(Service { base_url: value, merchant: None }), "URL");
+                }
+                "merchant" => {
+                    let merchant = Service { base_url: "https://localhost", merchant: Some(value) };
+                    service += &again(if_valid(merchant), "LABEL");
+                }
                 "api-key-file" | "ca-cert" if is_file(value) => files += &keys.mask(&option(name, value)),
                 _ => {}
             }

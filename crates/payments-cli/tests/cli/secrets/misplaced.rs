@@ -136,6 +136,41 @@ fn s5_place_of_a_journal_that_holds_the_api_key_is_refused() {
     assert_eq!(folder.path().read_dir().unwrap().count(), 0);
 }
 
+/// A command to paste and a message are printed and logged before every option is checked.
+#[test]
+fn option_that_is_not_valid_is_not_repeated() {
+    let workspace = Workspace::with_charge("paid");
+    let report = workspace.write("report.csv", "Id,Amount,Reference,Datum\n");
+    let reconcile = format!("journal reconcile {report}");
+    let (service, new) = (workspace.sandbox.base_url(), "https://new.example.com");
+    let charge = format!("{CHARGE} --key k");
+    for url in ["https://u:hunter2@pay.example.com/api", "https://pay.example.com/?api_key=hunter2"] {
+        for (line, is_printed) in [
+            (format!("{reconcile} --base-url {url}"), "--base-url URL"),
+            (format!("{reconcile} --merchant {url}"), "--merchant LABEL"),
+            (format!("{reconcile} --service {url}"), "--service"),
+            (format!("{reconcile} --witness {url}"), "--witness names no file"),
+            (format!("{charge} --witness {url}"), "--witness names no file"),
+            (format!("journal list --witness {url}"), "--witness names no file"),
+            (format!("journal rename-service {url} {new}"), "OLD"),
+            (format!("journal rename-service {service} {url}"), "NEW"),
+            (format!("journal rename-service {service} {new}#{url}"), "NEW"),
+            (format!("journal forget-service {url}"), "NAME"),
+            (format!("journal retry --status 401 --base-url {url}"), "base URL"),
+            (format!("journal resolve --from {url}"), "cannot be read"),
+            (format!("check --ca-cert {url}"), "the file of --ca-cert cannot be read"),
+            (format!("batch run {url}"), "cannot be read"),
+        ] {
+            for shape in ["json", "text"] {
+                let ended =
+                    workspace.run(&*line).with(["--output", shape]).stdin(TOKEN_PAYMENT).end().exits(2);
+                ended.hides(["hunter2"]);
+                has(ended.shown(), [is_printed]);
+            }
+        }
+    }
+}
+
 /// Requests that are cut off, or have a secret in another field.
 #[test]
 fn s5_secrets_in_invalid_requests_are_not_repeated() {
