@@ -298,8 +298,7 @@ pub(super) const ACCEPTED_SINCE: &str =
 
 pub(super) const FIND: &str = rows!("WHERE key = $1");
 
-pub(super) const FIND_BY_END: &str = "
-    SELECT key, state, document, processed_as, is_void, service FROM payments_journal.intents WHERE right(key, 4) = $1";
+pub(super) const FIND_BY_END: &str = rows!("WHERE right(key, 4) = $1");
 
 /// Writes a row if it has not changed since it was read: its revision is then `$8`, or there is no row. A row that was purged
 /// meanwhile is inserted again.
