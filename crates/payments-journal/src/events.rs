@@ -11,7 +11,7 @@ use payments_model::TransactionId;
 #[cfg(feature = "tracing")]
 use tracing::{Instrument as _, error_span};
 
-use crate::{Applied, Ending, Failure, IntentKey, StoreError};
+use crate::{Applied, Ending, Failure, Intent, IntentKey, StoreError};
 
 /// Runs the future in the caller's span and in a span with the key, so events of the client, its observer and its transport
 /// have both. The caller's span is entered separately, because a filter for other targets disables `intent`.
@@ -71,16 +71,18 @@ pub(crate) fn processed_after_caller_left(key: &IntentKey, transaction_id: &Tran
     log!(warn, key = key.as_str(), transaction_id, "processed after the caller left");
 }
 
-/// The service returned the transaction of another intent for this one, or several attempts with one key may have been charged.
-pub(crate) fn double_charge(ended: &Applied) {
-    let Applied::Written { row, same_transaction_as } = ended else { return };
-    let key = row.key.as_str();
-    if let Some(other) = same_transaction_as {
-        let other_key = other.as_str();
+/// Whether the service returned the transaction of another intent for the one whose end was written.
+pub(crate) fn same_transaction(ended: &Applied) {
+    if let Applied::Written { row, same_transaction_as: Some(other) } = ended {
+        let (key, other_key) = (row.key.as_str(), other.as_str());
         log!(error, key, other_key, "two intents are processed as one transaction: compare them");
     }
+}
+
+/// Whether several attempts with the key of this row may have been charged.
+pub(crate) fn second_charges(row: &Intent) {
     for other in row.second_charges() {
-        let transaction_id = other.as_str();
+        let (key, transaction_id) = (row.key.as_str(), other.as_str());
         log!(error, key, transaction_id, "possible second charge: an earlier attempt was processed too");
     }
 }

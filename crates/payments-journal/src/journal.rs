@@ -344,8 +344,8 @@ impl Journal {
     /// # }
     /// ```
     ///
-    /// It may be cancelled at any point: the next call writes the rest. If another call is already writing, it waits for that
-    /// one.
+    /// It may be cancelled at any point: the next call writes the rest. It waits for no other call, but an outcome that two calls
+    /// write at once is returned by one of them.
     ///
     /// # Errors
     ///
@@ -450,7 +450,10 @@ impl Journal {
     pub(crate) async fn end(&self, change: Change) -> Result<Applied, StoreError> {
         let applied = self.store.apply(change.clone()).await;
         let applied = applied.inspect_err(|error| self.unwritten.add(&self.store, change, Some(error)))?;
-        events::double_charge(&applied);
+        events::same_transaction(&applied);
+        if let Applied::Written { row, .. } = &applied {
+            events::second_charges(row);
+        }
         Ok(applied)
     }
 

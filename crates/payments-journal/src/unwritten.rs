@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use futures_util::lock;
 use pollster::block_on;
 #[cfg(feature = "tokio")]
 use tokio::{runtime::Handle, time::sleep};
@@ -111,8 +110,6 @@ impl Error for FlushError {
 #[derive(Default)]
 pub(crate) struct Unwritten {
     ends: Mutex<Ends>,
-    /// Held while the ends are written, so that no other call considers them written too early.
-    writing: lock::Mutex<()>,
     background: Background,
     is_closed: AtomicBool,
 }
@@ -133,9 +130,6 @@ struct Ends {
     /// By the order in which they were added.
     waiting: BTreeMap<u64, UnwrittenEnd>,
     next_number: u64,
-    /// How often writing them has stopped, and why it did the last time.
-    stops: u64,
-    stopped: Option<StoreError>,
     /// Alive while there are [`Retries`].
     retries: Weak<()>,
 }
@@ -190,7 +184,7 @@ impl Unwritten {
         }
     }
 
-    /// Writes all ends, each once, and returns them, also with an error.
+    /// Writes all ends and returns them, also with an error.
     pub(crate) async fn write_all(&self, store: &dyn IntentStore) -> Result<Vec<LateEnd>, FlushError> {
         let mut late = Vec::new();
         let written = self.write(store, |_| true, &mut late).await;
@@ -220,57 +214,57 @@ impl Unwritten {
 
     /// Writes these ends, the oldest first. An end that the store refuses is kept, and the others go on. Any other error would be
     /// the same for all, so it stops.
+    ///
+    /// No call waits for another one, whose runtime may stand still. If two write the same end, one of them finds it written.
     async fn write(
         &self,
         store: &dyn IntentStore,
         is_due: impl Fn(&UnwrittenEnd) -> bool + Send,
         late: &mut Vec<LateEnd>,
     ) -> Result<(), StoreError> {
-        let stops_before = self.ends().stops;
-        let _writing = self.writing.lock().await;
         let mut from = 0;
         loop {
             let (number, change) = {
                 let ends = self.ends();
                 let due = ends.waiting.range(from..).find(|(_, end)| is_due(end));
                 let Some((number, end)) = due else { return Ok(()) };
-                // Calls that waited for a failed one fail with it: a dead database may take half a minute to fail, and each call
-                // would wait that long.
-                if ends.stops != stops_before
-                    && let Some(error) = &ends.stopped
-                {
-                    return Err(error.clone());
-                }
                 (*number, end.change.clone())
             };
+            from = number + 1;
             // Each is removed only after it is written: a call that is canceled here leaves it to the next one. A row that has
             // changed meanwhile is not changed again.
             match store.apply(change.clone()).await {
                 Ok(applied) => {
-                    self.ends().waiting.remove(&number);
-                    events::double_charge(&applied);
+                    events::same_transaction(&applied);
+                    if self.ends().waiting.remove(&number).is_none() {
+                        continue;
+                    }
                     let end = LateEnd::applied(&change, applied);
-                    if let Some(LateEnd { key, ending, is_recorded: false, .. }) = &end {
-                        events::not_recorded(key, ending, &StoreError::changed_meanwhile());
+                    match &end {
+                        Some(LateEnd { is_recorded: true, intent: Some(row), .. }) => {
+                            events::second_charges(row);
+                        }
+                        Some(LateEnd { is_recorded: false, key, ending, .. }) => {
+                            events::not_recorded(key, ending, &StoreError::changed_meanwhile());
+                        }
+                        _ => {}
                     }
                     late.extend(end);
                 }
                 Err(error) => {
                     let mut ends = self.ends();
+                    // Otherwise another call has written it.
+                    let Some(end) = ends.waiting.get_mut(&number) else { continue };
                     let Some(refusal) = refusal(&error, change.key()) else {
-                        let error = error.of_outcome(change.key());
-                        ends.stops += 1;
-                        ends.stopped = Some(error.clone());
-                        return Err(error);
+                        return Err(error.of_outcome(change.key()));
                     };
-                    let known = ends.waiting.get_mut(&number).map(|end| end.refusal.replace(refusal.clone()));
+                    let is_known = end.refusal.replace(refusal.clone()).is_some();
                     // It is logged once.
-                    if let (Some(None), Some(ending)) = (known, change.ending()) {
+                    if let (false, Some(ending)) = (is_known, change.ending()) {
                         events::not_recorded(change.key(), ending, &refusal);
                     }
                 }
             }
-            from = number + 1;
         }
     }
 

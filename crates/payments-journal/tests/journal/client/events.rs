@@ -4,12 +4,13 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
 use payments_core::{OperationName, Outcome, TracingObserver};
 use payments_fake::FakeGateway;
-use payments_journal::internals::IntentStore;
-use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore};
+use payments_journal::internals::{Change, IntentStore};
+use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore, Resolution};
 use tokio::runtime::{Builder, Runtime};
 use tracing::{Instrument as _, info_span};
 use tracing_subscriber::fmt::MakeWriter;
@@ -179,4 +180,37 @@ fn key_that_contains_a_secret_is_not_logged() {
         assert_eq!(error.kind(), "secret_in_key");
     });
     assert_eq!(lines, [""; 0]);
+}
+
+#[test]
+fn second_charge_is_logged_once_if_two_calls_write_the_end_at_once() {
+    let lines = logged(async {
+        let store = ScriptedStore::new([Step::Made, Step::Refused, Step::Held, Step::Held]);
+        let world = World::over(store.clone()).await;
+        assert!(world.pay().await.unwrap().write_error.is_some());
+        let crashed = Change::orphan(key(), world.intent().await.attempt_id, SystemTime::now());
+        store.below.apply(crashed).await.unwrap();
+        let said = Resolution::not_processed("ada");
+        let resolved = Change::resolve(&world.intent().await, said, SystemTime::now());
+        store.below.apply(resolved).await.unwrap();
+        let other = store.below.another_owner();
+        assert!(other.apply(begin_for(&other)).await.unwrap().written().is_some());
+
+        let flush = || {
+            tokio::spawn({
+                let journal = world.client.journal().clone();
+                async move { journal.flush().await }
+            })
+        };
+        let both = [flush(), flush()];
+        for _ in 0..2 {
+            store.until_held().await;
+        }
+        store.gate.add_permits(2);
+        for flushed in both {
+            flushed.await.unwrap().unwrap();
+        }
+        assert_eq!(world.intent().await.second_charges().count(), 1);
+    });
+    assert_eq!(lines.iter().filter(|line| line.contains("possible second charge")).count(), 1, "{lines:#?}");
 }
