@@ -23,8 +23,8 @@ pub(crate) struct Attempt {
     total_ends: Cell<Instant>,
     progress: Cell<Progress>,
     clock: Cell<Clock>,
-    /// See [`discard_connection`](Self::discard_connection).
-    is_discarded: RefCell<Arc<AtomicBool>>,
+    /// See [`allow_reuse`](Self::allow_reuse).
+    may_be_reused: RefCell<Arc<AtomicBool>>,
 }
 
 /// How far an attempt got.
@@ -59,7 +59,7 @@ impl Attempt {
             total_ends: Cell::new(now + deadlines.total()),
             progress: Cell::new(Progress::Unsent),
             clock: Cell::new(Clock::OnTime),
-            is_discarded: RefCell::default(),
+            may_be_reused: RefCell::default(),
         });
         let _restored = Outer(CURRENT.replace(Some(Rc::clone(&attempt))));
         call(&attempt)
@@ -145,21 +145,25 @@ impl Attempt {
         Ok(())
     }
 
-    /// Called before each write of the request. From then on, the server may have read it.
+    /// Called before each write of the request. From then on, the server may have read it, and the connection is not reused until
+    /// the call [allows it](Self::allow_reuse).
     ///
     /// # Errors
     ///
     /// If the total deadline has passed. Then nothing is written.
-    pub(crate) fn begin_write(&self, is_discarded: &Arc<AtomicBool>) -> io::Result<()> {
+    pub(crate) fn begin_write(&self, may_be_reused: &Arc<AtomicBool>) -> io::Result<()> {
         self.check_deadline_of_write()?;
         self.set_progress(Progress::MayBeSent);
-        self.is_discarded.replace(Arc::clone(is_discarded));
+        may_be_reused.store(false, Ordering::Relaxed);
+        self.may_be_reused.replace(Arc::clone(may_be_reused));
         Ok(())
     }
 
-    /// Prevents further use of the connection. If the response has no body, ureq has already returned the connection to its pool.
-    pub(crate) fn discard_connection(&self) {
-        self.is_discarded.borrow().store(true, Ordering::Relaxed);
+    /// Allows the connection to return to ureq's pool, once the body has been read.
+    ///
+    /// ureq returns the connection of a response without a body before the call sees its head, so that one is never reused.
+    pub(crate) fn allow_reuse(&self) {
+        self.may_be_reused.borrow().store(true, Ordering::Relaxed);
     }
 
     /// The error of a call without a status, with the evidence of how far the request got.

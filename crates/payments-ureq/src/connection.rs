@@ -43,7 +43,7 @@ impl Connector for Opener {
         attempt.connected()?;
         let buffers =
             LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
-        Ok(Some(Connection { socket, tls, buffers, is_discarded: Arc::default() }))
+        Ok(Some(Connection { socket, tls, buffers, may_be_reused: Arc::default() }))
     }
 }
 
@@ -59,8 +59,8 @@ pub(crate) struct Connection {
     socket: Socket,
     tls: Option<ClientConnection>,
     buffers: LazyBuffers,
-    /// Set by the call that uses the connection if its response may belong to another request.
-    is_discarded: Arc<AtomicBool>,
+    /// Set by the call that uses the connection once its response cannot belong to another request.
+    may_be_reused: Arc<AtomicBool>,
 }
 
 impl Transport for Connection {
@@ -94,7 +94,7 @@ impl Transport for Connection {
         }
         // rustls does not want to read if it holds unrequested data or the server's `close_notify`.
         let tls_is_quiet = self.tls.as_ref().is_none_or(|tls| tls.wants_read());
-        tls_is_quiet && self.socket.is_quiet() && !self.is_discarded.load(Ordering::Relaxed)
+        tls_is_quiet && self.socket.is_quiet() && self.may_be_reused.load(Ordering::Relaxed)
     }
 
     fn is_tls(&self) -> bool {
@@ -104,7 +104,7 @@ impl Transport for Connection {
 
 impl Connection {
     fn write_output(&mut self, amount: usize) -> Result<(), Error> {
-        Attempt::current()?.begin_write(&self.is_discarded)?;
+        Attempt::current()?.begin_write(&self.may_be_reused)?;
         let output = &self.buffers.output()[..amount];
         match &mut self.tls {
             Some(tls) => Stream::new(tls, &mut self.socket).write_all(output)?,

@@ -128,6 +128,7 @@
 //!   [`Unknown`](payments_core::Outcome::Unknown): ureq has no setting for either. `payments-hyper` and `payments-reqwest` read 1 000
 //!   headers, and folded ones.
 //! - The request is copied into buffers that are not wiped.
+//! - A connection is not reused after a response without a body (204, 304 or `Content-Length: 0`). Every response to a payment has one.
 //! - A `100 Continue` that has headers ends the call as [`Unknown`](payments_core::Outcome::Unknown).
 //! - The crate uses `ureq::unversioned`, so it accepts only ureq 3.5 until a newer version has been reviewed.
 //!

@@ -75,10 +75,10 @@ fn call(
 
     // A response with two lengths may belong to another request, so its status proves nothing.
     if has_ambiguous_length(response.headers()) {
-        attempt.discard_connection();
         let evidence = attempt.no_status(TransportErrorKind::Protocol);
         return Err(evidence.with_source("the response gives its length more than once"));
     }
+    attempt.allow_reuse();
     let (head, body) = response.into_parts();
     let one_more = u64::try_from(cap).unwrap_or(u64::MAX).saturating_add(1);
     let mut read = Vec::new();
