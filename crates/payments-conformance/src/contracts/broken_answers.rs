@@ -1,13 +1,20 @@
 //! A status arrived but not the whole body: the transport keeps what arrived and does not reuse the connection.
 
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
 use http::StatusCode;
 
+use super::connections::pay;
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
+use crate::harness::Harness;
 use crate::script::{Act, response};
-use crate::situations::{End, LARGE, echo_except, send_and};
-use crate::violation::Violation;
+use crate::situations::{End, LARGE, MEDIUM, echo_except, send_and};
+use crate::violation::{Violation, ensure};
 use crate::{Ability, AnyStack, Verdict};
 
 /// The server announces a longer body than it sends, and closes.
@@ -147,7 +154,8 @@ pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &dyn AnyStack) -> Verdict {
 /// The server sends ambiguous lengths: `Content-Length` with `Transfer-Encoding`, two different lengths, or an invalid one.
 ///
 /// Two readers could disagree about where the response ends and the next one begins. The call must fail with `Unknown` or
-/// `Answered`, and the next call uses another connection. Two equal lengths may be accepted, as RFC 9112 allows.
+/// `Answered`, and the next call uses another connection. A call that runs at the same time must not get what the server sends
+/// next on this one. Two equal lengths may be accepted, as RFC 9112 allows.
 pub fn an_ambiguous_length_is_refused(stack: &dyn AnyStack) -> Verdict {
     let advice = "`payments_core::transport::has_ambiguous_length` looks into the headers of a response. If the library hides a \
                   second length, declare that with `Abilities::default().deviation(..)`";
@@ -188,6 +196,53 @@ pub fn an_ambiguous_length_is_refused(stack: &dyn AnyStack) -> Verdict {
                 run.follow_up(call)
             })?;
         }
+        ["Content-Length: 0\r\nTransfer-Encoding: gzip\r\n\r\n", CHUNKED_WITH_A_LENGTH]
+            .into_iter()
+            .try_for_each(|ambiguous| is_refused_beside_others(harness, ambiguous))
+    })
+}
+
+/// Callers pay at once, and some responses are ambiguous. If another call takes such a connection, it finds somebody else's response.
+fn is_refused_beside_others(harness: &Harness<'_>, ambiguous: &'static str) -> Result<(), Violation> {
+    const CALLS: usize = 400;
+    let requests = AtomicUsize::new(0);
+    let script = move |connection: &mut Connection| {
+        while let Some(request) = connection.read_request() {
+            if requests.fetch_add(1, Ordering::SeqCst) % 10 < 9 {
+                connection.echo(&request);
+                continue;
+            }
+            connection.write(format!("HTTP/1.1 200 OK\r\n{ambiguous}"));
+            if connection.wait_for_input() {
+                // Later than the call that got the ambiguous response needs to see it.
+                thread::sleep(Duration::from_millis(50));
+                connection.write("HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nsomebody else's");
+            }
+            connection.wait_for_close();
+            return;
+        }
+    };
+    let head = ambiguous.split("\r\n\r\n").next().unwrap_or_default();
+    let what = format!(
+        "responds to one request in ten with the headers {head:?}, and with another response if the connection is used again"
+    );
+    harness.with_server(&what, script, |run| {
+        let made = AtomicUsize::new(0);
+        let next = || (made.fetch_add(1, Ordering::SeqCst) < CALLS).then(|| run.charge().total(MEDIUM));
+        // On several threads, so that one call can run within a step of another.
+        let calls = thread::scope(|scope| {
+            let payers = [(); 4].map(|()| scope.spawn(|| pay(run, next)));
+            let paid = payers.map(|payer| payer.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            paid.into_iter().collect::<Result<Vec<_>, _>>()
+        })?;
+        let mut calls = calls.iter().flatten();
+        let foreign = calls.find(|call| call.result.is_ok() && call.must_get_own_response().is_err());
+        ensure!(
+            dangerous unless foreign.is_none(),
+            "{} returned a response that is not its own; a connection must not be used again, not even by a call that runs at \
+             the same time, before its response is known to be unambiguous",
+            foreign.map(|call| call.id.as_str()).unwrap_or_default()
+        );
         Ok(())
     })
 }
@@ -229,6 +284,9 @@ fn must_keep(call: &CompletedCall, status: StatusCode, sent: &str) -> Result<(),
     let kept = call.must_have_partial_response(status)?.body();
     call.must(kept == sent, &format!("the {} bytes of the body that arrived", sent.len()))
 }
+
+const CHUNKED_WITH_A_LENGTH: &str =
+    "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
 
 const WHOLE: &str =
     r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1","Amount":10.50}}"#;

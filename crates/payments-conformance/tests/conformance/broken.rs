@@ -225,6 +225,8 @@ flaws! {
     IgnoresTheCap always_breaks [a_body_over_the_cap_is_cut_at_the_cap, an_endless_body_is_read_to_the_cap],
     /// Rejects a body exactly as long as the cap.
     CapIsExclusive breaks [an_answer_as_long_as_the_cap_is_whole],
+    /// Returns a connection to the pool as soon as the head has arrived, and takes it out again if the head is ambiguous.
+    PoolsBeforeItChecks always_breaks [an_ambiguous_length_is_refused],
     /// Uses the first of two lengths.
     TrustsTheFirstLength breaks [an_ambiguous_length_is_refused],
     /// Lets a chunk size overflow.

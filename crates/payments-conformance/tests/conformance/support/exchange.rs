@@ -197,6 +197,13 @@ impl Exchange {
             }
         };
         let Some(framing) = self.framing(&head) else {
+            if self.has(Flaw::PoolsBeforeItChecks) {
+                stream.unread.clear();
+                self.keep(&server, stream);
+                thread::sleep(Duration::from_millis(5));
+                self.shared.idle.lock().unwrap().clear();
+                return Err(TransportError::unknown(Kind::Protocol).into());
+            }
             self.keep_if_flawed(&server, stream);
             return Err(TransportError::unknown(Kind::Protocol).into());
         };
