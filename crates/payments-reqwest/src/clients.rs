@@ -1,8 +1,9 @@
 use std::any::Any;
 use std::mem;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -19,13 +20,37 @@ pub(crate) struct Clients {
     /// Whether the clients add a `Content-Length` to a request that has none.
     pub(crate) add_a_length: bool,
     /// The most recently used first. No code of the caller runs while this is locked: it may wait for another call, or make one.
-    built: Mutex<Vec<(Use, reqwest::Client)>>,
-    abandoned: AtomicUsize,
+    built: Mutex<Vec<(ClientKey, Client)>>,
+    generation: AtomicUsize,
 }
 
-/// The runtime that a client is for, and whether it is for https. The task of a connection belongs to the runtime that opened it; no
-/// other runtime would drive it.
-type Use = (runtime::Id, bool);
+/// What a client is for. The task of a connection belongs to the runtime that opened it; no other runtime would drive it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ClientKey {
+    runtime: runtime::Id,
+    is_https: bool,
+}
+
+/// A client of reqwest, and its connections that cannot be trusted.
+#[derive(Clone)]
+pub(crate) struct Client {
+    pub(crate) http: reqwest::Client,
+    untrusted: Arc<Mutex<Vec<ConnectionId>>>,
+}
+
+/// The local address of a connection: no other open connection has it. `None` for a Unix socket.
+pub(crate) type ConnectionId = Option<SocketAddr>;
+
+impl Client {
+    fn new(http: reqwest::Client) -> Self {
+        Self { http, untrusted: Arc::default() }
+    }
+
+    /// Whether the next response on this connection may belong to another request.
+    pub(crate) fn is_untrusted(&self, connection: ConnectionId) -> bool {
+        self.untrusted.lock().unwrap_or_else(PoisonError::into_inner).contains(&connection)
+    }
+}
 
 /// Chosen by this SDK: the clients of at least this many runtimes are kept. Some servers have a runtime for each core.
 fn most_runtimes() -> usize {
@@ -37,20 +62,20 @@ impl Clients {
         builder: impl Fn() -> ClientBuilder + Send + Sync + 'static,
     ) -> Result<Self, BuildError> {
         let builder = Box::new(builder);
-        let (built, abandoned) = (Mutex::default(), AtomicUsize::new(0));
-        let mut clients = Self { builder, add_a_length: false, built, abandoned };
+        let (built, generation) = (Mutex::default(), AtomicUsize::new(0));
+        let mut clients = Self { builder, add_a_length: false, built, generation };
         // Reports a builder that cannot build a client. The client is discarded, because there may be no runtime yet.
         clients.add_a_length = adds_header(&clients.build(true)?, &CONTENT_LENGTH);
         Ok(clients)
     }
 
     /// The client of this runtime, for https or for plain http.
-    pub(crate) fn get(&self, runtime: runtime::Id, is_https: bool) -> Result<reqwest::Client, BuildError> {
-        let this = (runtime, is_https);
+    pub(crate) fn get(&self, runtime: runtime::Id, is_https: bool) -> Result<Client, BuildError> {
+        let this = ClientKey { runtime, is_https };
         if let Some(client) = most_recent(&mut self.lock(), this) {
             return Ok(client);
         }
-        let client = self.build(is_https)?;
+        let client = Client::new(self.build(is_https)?);
         let mut built = self.lock();
         if let Some(other) = most_recent(&mut built, this) {
             return Ok(other);
@@ -81,27 +106,29 @@ impl Clients {
         }
     }
 
-    /// Abandons all connections, because one of them cannot be trusted and reqwest cannot close a single one.
+    /// Abandons all connections, because this one cannot be trusted and reqwest cannot close a single one.
     ///
-    /// Requests that have been sent are not affected. One that waits for a connection must take another client.
-    pub(crate) fn abandon_connections(&self) {
+    /// A request that waits for a connection must take another client. A response on this connection [proves
+    /// nothing](Client::is_untrusted): another request may have taken it from the pool before this call.
+    pub(crate) fn abandon_connections(&self, client: &Client, untrusted: ConnectionId) {
+        client.untrusted.lock().unwrap_or_else(PoisonError::into_inner).push(untrusted);
         let clients = mem::take(&mut *self.lock());
-        self.abandoned.fetch_add(1, Ordering::SeqCst);
+        self.generation.fetch_add(1, Ordering::SeqCst);
         drop(clients);
     }
 
-    /// How often all connections were abandoned. If it has changed, a client from before must send nothing more.
-    pub(crate) fn abandoned(&self) -> usize {
-        self.abandoned.load(Ordering::SeqCst)
+    /// How often all connections were abandoned. A request that still waits for a connection of an earlier generation is not sent on it.
+    pub(crate) fn generation(&self) -> usize {
+        self.generation.load(Ordering::SeqCst)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(Use, reqwest::Client)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(ClientKey, Client)>> {
         self.built.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The client for this use, which becomes the most recently used one.
-fn most_recent(built: &mut [(Use, reqwest::Client)], this: Use) -> Option<reqwest::Client> {
+fn most_recent(built: &mut [(ClientKey, Client)], this: ClientKey) -> Option<Client> {
     let index = built.iter().position(|(other, _)| *other == this)?;
     built[..=index].rotate_right(1);
     Some(built[0].1.clone())

@@ -70,7 +70,7 @@
 //! - **Dropped calls.** reqwest continues to send the body of a dropped call. Here the body ends with the call.
 //! - **Responses with two lengths.** hyper accepts `Content-Length` together with `Transfer-Encoding`. Here such a response is
 //!   refused, and all connections are abandoned, because reqwest cannot close a single one. A request that still waits for a
-//!   connection waits for a new one.
+//!   connection waits for a new one. One that has already taken this connection is `Unknown`.
 //! - **The total deadline.** It has its own timer. A server that sends interim responses (1xx) as fast as it can keeps hyper and a
 //!   tokio thread busy, and tokio's timers may not run meanwhile.
 //!
@@ -107,6 +107,9 @@
 //! - If hyper returns the request of a *new* connection unsent, the outcome is `Unknown`, because reqwest does not show it.
 //! - This crate enables reqwest's feature `rustls-no-provider`. If other code of the program builds a reqwest client with default
 //!   TLS, it needs a provider: enable reqwest's feature `rustls`, or install one with `CryptoProvider::install_default`.
+//! - reqwest returns the connection of a response with two lengths to its pool microseconds before the call can look at the head.
+//!   Another request may take it meanwhile. Its response is refused too, but not if it is complete before the first call has looked
+//!   at the head. `payments-hyper` and `payments-ureq` do not have this gap.
 //! - HTTP/1.1 does not number requests or responses. A late second response can be taken for the response to the next request.
 //!
 //! # Stability

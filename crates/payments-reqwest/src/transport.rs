@@ -12,6 +12,7 @@ use futures_util::FutureExt as _;
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{Response, Version};
 use http_body::{Body as _, Frame};
+use hyper_util::client::legacy::connect::HttpInfo;
 use payments_core::transport::{before, grace_after_stop, has_ambiguous_length, read_body};
 use payments_core::{
     SystemTimer, Timer as _, Transport, TransportError, TransportErrorKind, TransportRequest,
@@ -22,7 +23,7 @@ use tokio::time::Instant;
 
 use crate::builder::ReqwestTransportBuilder;
 use crate::call::Call;
-use crate::clients::Clients;
+use crate::clients::{Client, Clients, ConnectionId};
 use crate::connect_deadline::{Misconfigured, Needed};
 use crate::evidence::{misconfigured, transport_error};
 
@@ -87,12 +88,12 @@ impl ReqwestTransport {
         let (head, body) = unchanged_request(request, self.clients.add_a_length)?;
         loop {
             // Read first, so that the client is not older.
-            let abandoned = self.clients.abandoned();
+            let generation = self.clients.generation();
             let client = self.clients.get(runtime.id(), is_https).map_err(misconfigured)?;
             let mut request = head.try_clone().expect("it has no body");
             *request.body_mut() = Some(reqwest::Body::wrap(call.body(body.clone())));
             // It sends nothing before it is polled, and panics in a runtime without a time driver.
-            let response = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
+            let response = catch_unwind(AssertUnwindSafe(|| client.http.execute(request)))
                 .map_err(|_panic| misconfigured(Misconfigured::PANICKED))?;
             let future = Some(Box::pin(needed.during(response)));
             let mut response = InRuntime { runtime: runtime.clone(), future };
@@ -105,13 +106,13 @@ impl ReqwestTransport {
                     return Poll::Pending;
                 }
                 // What this request waits for may be a connection that cannot be trusted.
-                if self.clients.abandoned() != abandoned {
+                if self.clients.generation() != generation {
                     return Poll::Ready(None);
                 }
                 Pin::new(&mut response).poll(context).map(Some)
             });
             return match before(total.as_mut(), in_time).await {
-                Some(Some(Ok(response))) => self.read(response, cap, total).await,
+                Some(Some(Ok(response))) => self.read(&client, response, cap, total).await,
                 Some(Some(Err(error))) => Err(transport_error(error)),
                 Some(None) => continue,
                 None if needed.may_be_sent() => Err(TransportError::unknown(TransportErrorKind::Timeout)),
@@ -123,15 +124,18 @@ impl ReqwestTransport {
     /// Reads the body to its end, the cap or the deadline.
     async fn read(
         &self,
+        client: &Client,
         response: reqwest::Response,
         cap: usize,
         total: impl Future<Output = ()>,
     ) -> Result<TransportResponse, TransportError> {
-        // The response may belong to another request, so its status proves nothing. Once it is dropped, reqwest may use its connection
-        // again.
+        let unproven = |reason| TransportError::unknown(TransportErrorKind::Protocol).with_source(reason);
+        let connection: ConnectionId = response.extensions().get().map(HttpInfo::local_addr);
+        // The response may belong to another request, so its status proves nothing. reqwest may use its connection again, or does
+        // already.
         if let Some(reason) = ambiguity(&response) {
-            self.clients.abandon_connections();
-            return Err(TransportError::unknown(TransportErrorKind::Protocol).with_source(reason));
+            self.clients.abandon_connections(client, connection);
+            return Err(unproven(reason));
         }
         let (head, mut body) = Response::from(response).into_parts();
         let piece = |context: &mut Context<'_>| {
@@ -139,7 +143,12 @@ impl ReqwestTransport {
             let piece = |frame: Frame<Bytes>| frame.into_data().unwrap_or_default();
             Pin::new(&mut body).poll_frame(context).map_ok(piece).map_err(reqwest::Error::without_url)
         };
-        read_body(head, cap, total, piece).await
+        let read = read_body(head, cap, total, piece).await;
+        // Looked at last: the call that refuses this connection may still run.
+        if client.is_untrusted(connection) {
+            return Err(unproven("it is unclear where an earlier response on this connection ended"));
+        }
+        read
     }
 }
 
