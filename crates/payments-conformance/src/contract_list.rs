@@ -110,6 +110,7 @@ macro_rules! __contracts_of {
             an_expired_certificate_is_not_processed,
             a_server_without_tls_is_sent_nothing,
             a_broken_handshake_is_not_processed,
+            a_stalled_connect_ends_with_the_connect_deadline,
             a_stalled_handshake_ends_with_the_connect_deadline,
         }
     };

@@ -63,8 +63,7 @@ impl Harness<'_> {
             let bound = socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into());
             bound.expect("loopback has a free port");
             let address = socket.local_addr().ok().and_then(|address| address.as_socket());
-            let url = self.url(address.expect("a bound socket has an address"));
-            return self.run_check(situation, None, &self.setup(Arrivals::default(), None), url, body);
+            return self.with_address(address.expect("a bound socket has an address"), situation, body);
         }
         let number = AtomicUsize::new(0);
         if self.scheme == Scheme::Http2 {
@@ -119,6 +118,16 @@ impl Harness<'_> {
     ) -> Result<(), Violation> {
         let setup = self.setup(server.arrivals.clone(), None);
         self.run_check(situation, Some(server), &setup, self.url(server.address), body)
+    }
+
+    /// Runs `body` against an address at which nothing reads.
+    pub(crate) fn with_address(
+        &self,
+        address: SocketAddr,
+        situation: &str,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        self.run_check(situation, None, &self.setup(Arrivals::default(), None), self.url(address), body)
     }
 
     /// Runs `body` against an HTTP/2 server. Each connection runs `script`.

@@ -195,7 +195,6 @@ impl<'a> Peer<'a> {
 
     /// Sends the head of a response, with the length of the body. Send the body with [`data`](Self::data).
     pub(crate) fn head(&mut self, stream: u32, response: &Response<impl AsRef<[u8]>>) -> bool {
-        let Some(stream) = self.streams.get_mut(&stream) else { return false };
         let mut head = Response::new(());
         *head.status_mut() = response.status();
         *head.headers_mut() = response.headers().clone();
@@ -203,6 +202,12 @@ impl<'a> Peer<'a> {
             let length = HeaderValue::from(response.body().as_ref().len());
             head.headers_mut().insert(CONTENT_LENGTH, length);
         }
+        self.unannounced(stream, head)
+    }
+
+    /// Sends the head of a response, without the length of the body.
+    pub(crate) fn unannounced(&mut self, stream: u32, head: Response<()>) -> bool {
+        let Some(stream) = self.streams.get_mut(&stream) else { return false };
         stream.response = stream.respond.send_response(head, false).ok();
         stream.response.is_some() && self.advance()
     }

@@ -1,12 +1,16 @@
 //! No byte of the request was sent: the transport should report that, because it can prove it.
 
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
 use payments_core::Delivery;
 use rustls::ServerConfig;
+use socket2::{Domain, Socket, Type};
 
 use crate::authority::Authority;
+use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
 use crate::harness::Harness;
@@ -34,8 +38,10 @@ pub fn an_unknown_host_is_not_processed(stack: &dyn AnyStack) -> Verdict {
     Contract::new(own_name!(), NOTHING_SENT).check(stack, |harness| {
         harness.with_server("has a name that does not exist", Connection::serve, |run| {
             let uri = format!("{}://no-such-host.invalid/transaction", harness.scheme);
-            let charge = run.charge().uri(&uri).connect(Duration::from_secs(5));
-            run.send(charge)?.must_be_not_processed()
+            let deadline = Duration::from_secs(5);
+            let call = run.send(run.charge().uri(&uri).connect(deadline))?;
+            call.must_be_not_processed()?;
+            must_end_with_the_connect_deadline(&call, deadline)
         })
     })
 }
@@ -125,8 +131,7 @@ pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &dyn AnyStack) 
             let delivery = call.must_fail()?.delivery();
             let is_answered = matches!(delivery, Delivery::Answered(_));
             call.must(!is_answered, "an error without Delivery::Answered")?;
-            let in_time = call.took <= deadline + Duration::from_secs(2);
-            call.must(in_time, &format!("this error at its connect deadline of {deadline:.0?}"))?;
+            must_end_with_the_connect_deadline(&call, deadline)?;
             let late = call.took.saturating_sub(deadline);
             harness.figure(format!(
                 "{late:.1?} after the connect deadline (goal 50 ms), Delivery::{delivery:?}"
@@ -135,6 +140,62 @@ pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &dyn AnyStack) 
         })
     })
 }
+
+/// The server's queue of connections is full, so the network drops every attempt to connect.
+///
+/// The call must be `NotProcessed`, at its connect deadline.
+pub fn a_stalled_connect_ends_with_the_connect_deadline(stack: &dyn AnyStack) -> Verdict {
+    let why =
+        "with one timeout for everything, each payment waits for a dead server until its total deadline";
+    Contract::new(own_name!(), why).check(stack, |harness| {
+        let Some(busy) = BusyServer::start() else {
+            harness.not_checked("this system accepts or refuses a connection when the queue is full");
+            return Ok(());
+        };
+        harness.with_address(busy.address, "does not complete a connection", |run| {
+            let deadline = Duration::from_millis(300);
+            let call = run.send(run.charge().connect(deadline))?;
+            call.must_be_not_processed()?;
+            must_end_with_the_connect_deadline(&call, deadline)
+        })
+    })
+}
+
+fn must_end_with_the_connect_deadline(call: &CompletedCall, deadline: Duration) -> Result<(), Violation> {
+    let in_time = call.took <= deadline + Duration::from_secs(2);
+    call.must(in_time, &format!("this error at its connect deadline of {deadline:.0?}"))
+}
+
+/// A server that accepts no connection, and whose queue is full.
+struct BusyServer {
+    address: SocketAddr,
+    _listener: Socket,
+    _queue: Vec<TcpStream>,
+}
+
+impl BusyServer {
+    /// `None` if this system does not drop the next attempt to connect.
+    fn start() -> Option<Self> {
+        let listener = Socket::new(Domain::IPV4, Type::STREAM, None).ok()?;
+        listener.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).ok()?;
+        listener.listen(0).ok()?;
+        let address = listener.local_addr().ok()?.as_socket()?;
+        let mut queue = Vec::new();
+        while queue.len() < LONGEST_QUEUE {
+            match TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+                Ok(queued) => queue.push(queued),
+                Err(error) if error.kind() == ErrorKind::TimedOut => {
+                    return Some(Self { address, _listener: listener, _queue: queue });
+                }
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+}
+
+/// Systems round the length of a queue up.
+const LONGEST_QUEUE: usize = 300;
 
 fn is_refused(harness: &Harness<'_>, what: &str, config: Arc<ServerConfig>) -> Result<(), Violation> {
     harness.with_server_over(Security::Tls(config), what, Connection::serve, |run| {

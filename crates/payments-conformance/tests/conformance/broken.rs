@@ -294,6 +294,10 @@ flaws! {
     ReportsRefusedAsUnknown breaks [refused_is_not_processed],
     /// Reports a name that does not resolve as unknown.
     ReportsUnresolvedAsUnknown breaks [an_unknown_host_is_not_processed],
+    /// Looks a name up for longer than the connect deadline.
+    LooksUpWithoutDeadline breaks [an_unknown_host_is_not_processed],
+    /// Connects until the total deadline.
+    ConnectsWithoutDeadline always_breaks [a_stalled_connect_ends_with_the_connect_deadline],
     /// Continues a call after it was dropped.
     ContinuesAfterDrop always_breaks [
         a_dropped_call_closes_its_connection,

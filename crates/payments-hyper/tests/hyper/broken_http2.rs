@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
 use http::{Response, Version};
 use payments_conformance::{Abilities, Ability, Setup, Stack, Verdict, check_only};
 use payments_core::{
@@ -37,6 +38,8 @@ enum Flaw {
     TrustsLateRefusal,
     /// "Part of a response is a response."
     AcceptsPartialBody,
+    /// "The server resets the stream without an error once it has sent everything."
+    TakesNoErrorForTheEnd,
     /// "The connection is lost, so the request is lost too."
     ReportsLostRequestsAsNotProcessed,
     /// "The connection broke; the next one will work."
@@ -134,6 +137,9 @@ impl FlawedTransport {
             Flaw::ReportsNotProcessedAsUnknown if not_processed(&error) => TransportError::unknown(kind),
             Flaw::TrustsLateRefusal if is_reset(&error) && answered(&error) => false_not_processed(),
             Flaw::AcceptsPartialBody if answered(&error) => return Ok(partial(&error).into()),
+            Flaw::TakesNoErrorForTheEnd if ended_without_a_length(&error) => {
+                return Ok(partial(&error).into());
+            }
             Flaw::ReportsLostRequestsAsNotProcessed if is_connection_loss(&error) => false_not_processed(),
             Flaw::ReportsTimeoutsAsNotProcessed if timeout => TransportError::not_processed(kind),
             Flaw::MissesDeadlines if timeout => {
@@ -157,6 +163,12 @@ fn partial(error: &TransportError) -> Response<Bytes> {
     let mut copy = Response::new(partial.body().clone());
     *copy.status_mut() = partial.status();
     copy
+}
+
+/// hyper takes a reset with NO_ERROR for the end of a body. Only the length of the body shows that it is not.
+fn ended_without_a_length(error: &TransportError) -> bool {
+    let ended_early = error.source().is_some_and(|source| source.to_string() == "the stream ended too early");
+    ended_early && error.partial().is_some_and(|partial| !partial.headers().contains_key(CONTENT_LENGTH))
 }
 
 fn answered(error: &TransportError) -> bool {
@@ -278,6 +290,9 @@ flaws! {
     ],
     accepts_partial_body: AcceptsPartialBody breaks [
         refused_stream_after_the_head_is_answered,
+        a_body_that_breaks_off_is_answered_over_http2,
+    ],
+    takes_no_error_for_the_end: TakesNoErrorForTheEnd breaks [
         a_body_that_breaks_off_is_answered_over_http2,
     ],
     reports_lost_requests_as_not_processed: ReportsLostRequestsAsNotProcessed breaks [

@@ -87,28 +87,38 @@ pub fn any_other_reset_of_the_stream_is_unknown(stack: &dyn AnyStack) -> Verdict
     })
 }
 
-/// The body of the response breaks off: the connection or the stream ends, or the body is shorter or longer than announced.
+/// The body of the response breaks off: the connection or the stream ends, with and without an announced length, or the body is
+/// shorter or longer than announced.
 ///
 /// The call must fail with `Answered` and the status, and keep what arrived. It must not return a response.
 pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &dyn AnyStack) -> Verdict {
     let why = "part of a body can be valid JSON with a different meaning";
     Contract::over_http2(own_name!(), why).check(stack, |harness| {
-        let fates: [(&str, End); 6] = [
+        let ends: [(&str, End); 4] = [
             ("closes the connection", |peer, _| peer.connection().close()),
             ("resets the connection", |peer, _| peer.connection().reset()),
             ("resets the stream with CANCEL", |peer, stream| peer.reset(stream, Reason::CANCEL)),
             ("resets the stream with NO_ERROR", |peer, stream| peer.reset(stream, Reason::NO_ERROR)),
+        ];
+        let lengths: [(&str, End); 2] = [
             ("ends the stream", |peer, stream| _ = peer.data(stream, b"", true)),
             ("sends more than it announced", |peer, stream| _ = peer.data(stream, &[b' '; 100], true)),
         ];
-        for (how, end) in fates {
+        let announced = ends.into_iter().chain(lengths).map(|(how, end)| (true, how, end));
+        let unannounced = ends.map(|(how, end)| (false, how, end));
+        for (is_announced, how, end) in announced.chain(unannounced) {
             let action = move |peer: &mut Peer<'_>, request: &Request| {
-                peer.head(request.stream, &Response::new("{\"a\":1}   "));
+                if is_announced {
+                    peer.head(request.stream, &Response::new("{\"a\":1}   "));
+                } else {
+                    peer.unannounced(request.stream, Response::new(()));
+                }
                 peer.data(request.stream, b"{\"a\":1}", false);
                 peer.wait_until_read();
                 end(peer, request.stream);
             };
-            let what = format!("responds with 200 and seven of ten bytes, then {how}");
+            let sent = if is_announced { "seven of ten bytes" } else { "part of a body without a length" };
+            let what = format!("responds with 200 and {sent}, then {how}");
             new_and_reused(harness, &what, AMPLE, action, |run, call| {
                 call.must_have_partial_response(StatusCode::OK)?;
                 run.must_have_arrived_once(&call.id)

@@ -347,7 +347,12 @@ impl Exchange {
         let alternative = *self.shared.alternative.lock().unwrap();
         let port = alternative.or_else(|| uri.port_u16()).unwrap_or(if secure { 443 } else { 80 });
         let ends = self.started + self.deadlines.connect();
-        let tcp = self.tcp(uri.host().unwrap(), port, ends)?;
+        let connect_ends = if self.has(Flaw::ConnectsWithoutDeadline) {
+            self.started + self.deadlines.total().min(Duration::from_secs(5))
+        } else {
+            ends
+        };
+        let tcp = self.tcp(uri.host().unwrap(), port, connect_ends)?;
         let wire = if secure { self.tls(uri.host().unwrap(), port, tcp, ends)? } else { Wire::Plain(tcp) };
         let was_sent = matches!(&wire, Wire::Tls(tls) if tls.conn.is_early_data_accepted());
         let last = String::new();
@@ -364,6 +369,9 @@ impl Exchange {
             server = (proxy.host().unwrap().to_owned(), proxy.port_u16().unwrap());
         }
         let addresses = server.to_socket_addrs().map_err(|error| {
+            if self.has(Flaw::LooksUpWithoutDeadline) {
+                thread::sleep(self.deadlines.connect() + Duration::from_millis(2500));
+            }
             if self.has(Flaw::ReportsUnresolvedAsUnknown) {
                 return TransportError::unknown(Kind::Resolve);
             }
