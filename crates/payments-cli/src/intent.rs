@@ -162,16 +162,36 @@ pub(crate) fn exported_transaction(intent: &Intent) -> Option<&TransactionId> {
 
 /// For accounting: whether the payment was made. A void pays nothing.
 fn paid(intent: &Intent) -> Option<&'static str> {
-    let is_processed = intent.processed_as().is_some();
-    match (&intent.state, intent.request.transaction_type) {
+    match (charged(intent), &intent.state) {
         _ if intent.is_void() => None,
-        (IntentState::Sending | IntentState::Unknown(_), _) => Some("unknown"),
-        (_, Some(TransactionType::Auth)) if is_processed => Some("authorized"),
-        // The service decided between sale and authorization.
-        (_, Some(TransactionType::GatewayDefault)) if is_processed => Some("unknown"),
-        _ if is_processed => Some("yes"),
-        _ => Some("no"),
+        (_, IntentState::Sending | IntentState::Unknown(_)) => Some("unknown"),
+        (Some(AUTHORIZED), _) => Some(AUTHORIZED),
+        (Some(CHARGED), _) => Some("yes"),
+        (Some(_), _) => Some("unknown"),
+        (None, _) => Some("no"),
     }
+}
+
+const CHARGED: &str = "charged";
+const AUTHORIZED: &str = "authorized";
+
+/// What was done with the amount; `None` if nothing was, or if that is not known.
+pub(crate) fn charged(intent: &Intent) -> Option<&'static str> {
+    if intent.is_void() || matches!(intent.state, IntentState::Sending | IntentState::Unknown(_)) {
+        return None;
+    }
+    intent.processed_as()?;
+    Some(match intent.request.transaction_type {
+        Some(TransactionType::Auth) => AUTHORIZED,
+        // The service decided between sale and authorization.
+        Some(TransactionType::GatewayDefault) => "charged or authorized",
+        _ => CHARGED,
+    })
+}
+
+/// The words of a state or a kind, for people.
+pub(crate) fn in_words(name: &str) -> String {
+    name.replace('_', " ")
 }
 
 /// The state's name with its most important details, such as `unknown (crash)`.

@@ -13,6 +13,7 @@ mod services;
 mod show;
 mod status_words;
 mod summary;
+mod sums;
 
 use std::io;
 
@@ -103,6 +104,14 @@ enum CommandError {
 }
 
 impl CommandError {
+    /// The same where nothing was written to stdout yet.
+    fn before_output(self) -> Self {
+        match self {
+            Self::Partial(failure) => Self::Failed(failure),
+            other => other,
+        }
+    }
+
     /// Without these API keys in the message.
     fn without(self, keys: &KnownKeys) -> Self {
         match self {

@@ -453,6 +453,37 @@ fn summary_has_every_state_with_exact_sums() {
     assert!(text.lines().any(is_unknown), "{text}");
 }
 
+/// What was resolved may be paid or not, and the sum of a state is not what was paid.
+#[test]
+fn text_says_what_was_charged_at_each_service() {
+    let workspace = Workspace::with_charge("paid");
+    let here = workspace.sandbox.base_url();
+    let [found, _] = workspace.lose_responses(["found", "gone"]);
+    workspace.journals(format!("resolve found --processed {found} --by ada")).exits(0);
+    workspace.journals("resolve gone --not-processed --note n --by ada").exits(0);
+    workspace.creating("held").stdin(authorization()).end().processed();
+    workspace.charging("declined", &declined_payment()).end().exits(4);
+    workspace.charging("toys", TOKEN_PAYMENT).with(["--merchant", "toys"]).end().processed();
+    workspace.add_unknown("lost", "https://old.example.com");
+    for command in ["summary", "list"] {
+        let text = workspace.journals(format!("{command} --output text")).stdout;
+        has(
+            &text,
+            [
+                "resolved (processed)             1 intent           45.00",
+                "resolved (not processed)         1 intent           45.00",
+                &format!(
+                    "\n\nauthorized at {here}: 1 intent, 10.50\ncharged at {here}: 2 intents, 90.00\n\
+                     charged at {here}#toys: 1 intent, 45.00\n"
+                ),
+            ],
+        );
+        assert!(!text.contains("charged at https://old") && !text.contains("resolved  "), "{text}");
+    }
+    let none = workspace.journals("list --unresolved --output text").stdout;
+    assert!(!none.contains("charged at"), "{none}");
+}
+
 #[test]
 fn service_with_an_unknown_key_is_not_offered_to_be_forgotten_d47() {
     let (workspace, _) = Workspace::with_lost(["lost"]);

@@ -1,16 +1,16 @@
 //! `payments journal list`: in text a table with sums at the end.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::SystemTime;
 
-use payments_journal::{Intent, IntentState, StateName, Verdict};
+use payments_journal::{Intent, StateName};
 
+use super::sums::{OfState, Sums};
 use super::{CommandError, READ, for_each_page, unwritten};
 use crate::args::journal::ListArguments;
 use crate::format::{money, timestamp};
-use crate::intent::{IntentObject, IntentSum, state, tone};
+use crate::intent::{IntentObject, in_words, state, tone};
 use crate::output::Output;
 use crate::settings::{JournalPlace, OpenFor, PrintedCommands};
 use crate::stdout;
@@ -62,9 +62,7 @@ struct IntentTable<'a> {
     shown: Option<[bool; COLUMNS.len()]>,
     /// Which of the columns say nothing, because they are empty, or their cells are those of the key.
     says_nothing: [bool; COLUMNS.len()],
-    /// Of each state in its order, and two of resolved intents.
-    sums: BTreeMap<(usize, bool, &'static str), IntentSum>,
-    services: BTreeMap<String, IntentSum>,
+    sums: Sums,
 }
 
 const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "TRANSACTION", "REFERENCE", "ATTEMPT"];
@@ -80,10 +78,9 @@ impl<'a> IntentTable<'a> {
     /// `width` is that of the terminal.
     fn new(output: &'a Output, width: Option<usize>) -> Self {
         let Output { stdout: style, commands, .. } = output;
-        let (sums, services) = (BTreeMap::new(), BTreeMap::new());
         let says_nothing = [true; COLUMNS.len()];
         let widths = COLUMNS.map(str::len);
-        Self { style: *style, commands, widths, width, shown: None, says_nothing, sums, services }
+        Self { style: *style, commands, widths, width, shown: None, says_nothing, sums: Sums::default() }
     }
 
     /// The columns that fit into the terminal, with two spaces between them. Those that say nothing are left out first.
@@ -105,17 +102,7 @@ impl<'a> IntentTable<'a> {
     fn page(&mut self, intents: &[Intent]) -> String {
         let rows: Vec<_> = intents.iter().map(|intent| (cells(intent), tone(&intent.state))).collect();
         for intent in intents {
-            self.services.entry(intent.service.clone().unwrap_or_default()).or_default().add(intent);
-            let state = intent.state.name();
-            let (is_unpaid, label) = match &intent.state {
-                IntentState::Resolved { resolution, .. } => match resolution.verdict {
-                    Verdict::Processed(_) => (false, "resolved (processed)"),
-                    Verdict::Rejected(_) | Verdict::NotProcessed => (true, "resolved (not processed)"),
-                },
-                _ => (false, state.as_str()),
-            };
-            let order = StateName::ALL.iter().position(|name| *name == state).unwrap_or(usize::MAX);
-            self.sums.entry((order, is_unpaid, label)).or_default().add(intent);
+            self.sums.add(intent);
         }
         for (cells, _) in &rows {
             for (column, cell) in cells.iter().enumerate() {
@@ -136,7 +123,7 @@ impl<'a> IntentTable<'a> {
 
     /// The sums of each state and of each service.
     fn summary(&self) -> String {
-        if self.sums.is_empty() {
+        if self.sums.states().next().is_none() {
             return format!("{}\n", self.style.paint(Tone::Dim, "none"));
         }
         let mut text = "\n".to_owned();
@@ -149,15 +136,13 @@ impl<'a> IntentTable<'a> {
             let note = format!("the terminal is too narrow for {left_out}: see `{show}`");
             let _ = writeln!(text, "{}\n", self.style.paint(Tone::Dim, &note));
         }
-        for ((_, _, name), sum) in &self.sums {
+        for OfState { name, sum, .. } in self.sums.states() {
             let intents = sum.intents();
             let _ = writeln!(text, "{name:24}  {intents:>15}  {:>14}", sum.sum());
         }
-        text.push('\n');
-        for (service, sum) in &self.services {
-            let service = for_terminal(service);
-            let _ = writeln!(text, "at {service}: {}, {}", sum.intents(), sum.sum());
-        }
+        let charged = self.sums.charged();
+        let separator = if charged.is_empty() { "" } else { "\n" };
+        text.extend(["\n", &self.sums.of_services(), separator, &charged]);
         wrapped(&text, self.width)
     }
 
@@ -187,7 +172,7 @@ fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
     let reference = intent.request.reference.as_deref().map(for_terminal);
     [
         for_terminal(intent.key.as_str()),
-        for_terminal(&state(intent)),
+        for_terminal(&in_words(&state(intent))),
         amount.unwrap_or_default(),
         minute(intent.begun_at),
         id.unwrap_or_default(),

@@ -4,6 +4,7 @@ use payments_journal::{ServiceError, ServiceIntents, StateName};
 use serde::Serialize;
 use serde_json::json;
 
+use super::sums::Sums;
 use super::{CommandError, READ, summary};
 use crate::args::journal::ServiceConfirmation;
 use crate::failure::Failure;
@@ -56,7 +57,7 @@ fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>, commands: &P
     let ServiceIntents { service, intents, .. } = found;
     let (count, code) = (intents.count(), code(found, to));
     let (shown, to) = (for_terminal(service), to.map(for_terminal));
-    let lines = summary::lines(intents);
+    let lines = summary::lines(intents, &Sums::default());
     let counted = counted(count, "intent");
     // No code makes these change.
     let refused = intents.states.iter().filter(|of| match of.state {

@@ -1,22 +1,39 @@
-//! `payments journal summary`: count, sum and age of the oldest, for each state.
+//! `payments journal summary`: count, sum and age of the oldest, for each state; and, for people, what was charged.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
-use payments_journal::{StateSummary, Summary};
+use payments_journal::{StateName, StateSummary, Summary};
 use payments_model::Amount;
 use serde::Serialize;
 
-use super::{CommandError, READ};
+use super::sums::{OfState, Sums};
+use super::{CommandError, READ, for_each_page};
 use crate::format::{counted, exact, timestamp};
-use crate::intent::sum_for_people;
+use crate::intent::{in_words, sum_for_people};
 use crate::output::Output;
 use crate::settings::{JournalPlace, OpenFor};
 
 pub(super) async fn run(place: &JournalPlace, output: &Output) -> Result<(), CommandError> {
-    let found = place.open(OpenFor::Reading).await?.summary().await?;
+    let journal = place.open(OpenFor::Reading).await?;
+    let found = journal.summary().await?;
+    let mut sums = Sums::default();
+    if output.is_text() {
+        let processed = [StateName::Processed, StateName::Resolved];
+        let read = for_each_page(&journal, &processed, |intents| {
+            for intent in intents {
+                sums.add(intent);
+            }
+            Ok(())
+        });
+        read.await.map_err(CommandError::before_output)?;
+    }
     let document = Document { count: found.count(), states: states(&found) };
-    super::write(READ, output, &document, |_| lines(&found))
+    super::write(READ, output, &document, |_| {
+        let charged = sums.charged();
+        let separator = if charged.is_empty() { "" } else { "\n" };
+        format!("{}{separator}{charged}", lines(&found, &sums))
+    })
 }
 
 #[derive(Serialize)]
@@ -49,14 +66,22 @@ pub(super) fn states(summary: &Summary) -> Vec<StateObject> {
     summary.states.iter().map(object).collect()
 }
 
-/// A line for each state that an intent is in.
-pub(super) fn lines(summary: &Summary) -> String {
+/// A line for each state that an intent is in, and two for resolved intents of which `known` has the verdicts.
+pub(super) fn lines(summary: &Summary, known: &Sums) -> String {
     let (mut text, now) = (String::new(), SystemTime::now());
-    for of in summary.states.iter().filter(|of| of.count > 0) {
-        let (name, intents, sum) = (of.state.as_str(), counted(of.count, "intent"), sum_for_people(of.sum));
-        let age = of.age_of_oldest(now).unwrap_or_default();
+    let mut write = |name: &str, intents: String, sum: String, age: Duration| {
         let age = humantime::format_duration(Duration::from_secs(age.as_secs()));
         let _ = writeln!(text, "{name:24}  {intents:>15}  {sum:>14}  oldest {age}");
+    };
+    for of in summary.states.iter().filter(|of| of.count > 0) {
+        let mut parts = known.resolved().filter(|_| of.state == StateName::Resolved).peekable();
+        if parts.peek().is_none() {
+            let age = of.age_of_oldest(now).unwrap_or_default();
+            write(&in_words(of.state.as_str()), counted(of.count, "intent"), sum_for_people(of.sum), age);
+        }
+        for OfState { name, sum, oldest, .. } in parts {
+            write(name, sum.intents(), sum.sum(), now.duration_since(*oldest).unwrap_or_default());
+        }
     }
     if text.is_empty() { "none\n".to_owned() } else { text }
 }

@@ -238,7 +238,7 @@ impl Check<'_> {
             }
             Ok(())
         });
-        found.await.map_err(nothing_was_written)
+        found.await.map_err(CommandError::before_output)
     }
 
     /// Reports transactions that are in the file twice, or that belong to another key. As in the journal, payments are compared
@@ -280,15 +280,7 @@ impl Check<'_> {
             }
             Ok(())
         });
-        found.await.map_err(nothing_was_written)
-    }
-}
-
-/// The same where nothing was written to stdout.
-fn nothing_was_written(ended: CommandError) -> CommandError {
-    match ended {
-        CommandError::Partial(failure) => CommandError::Failed(failure),
-        other => other,
+        found.await.map_err(CommandError::before_output)
     }
 }
 
