@@ -84,7 +84,7 @@ fn ended(ending: &Ending) -> String {
         let Ending::Processed(id) = ending else { return word.to_owned() };
         return format!("{word} as {id}");
     };
-    let kind = Some(failure.kind.to_string()).filter(|kind| kind != word);
+    let kind = Some(super::in_words(failure.kind.as_str())).filter(|kind| kind != word);
     let status = failure.http_status.map(|status| format!("HTTP {status}"));
     let details: Vec<_> = status.into_iter().chain(kind).collect();
     let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(" ")) };

@@ -96,7 +96,7 @@ fn text_list_is_a_table_with_sums_and_without_tokens() {
 
     let text = workspace.show_text("lost");
     begins(&text, "UNKNOWN (");
-    has(&text, ["key ", "begun_at ", "next ", "reconcile by token, amount and time"]);
+    has(&text, ["key ", "begun at ", "next ", "reconcile by token, amount and time"]);
 }
 
 /// A payment is searched by its reference. A column that is empty needs no place, nor one that has the key again.
@@ -266,6 +266,22 @@ fn only_rejections_with_the_status_or_the_key_are_reopened_d44() {
 pub(crate) fn story(text: &str) -> Vec<&str> {
     let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("history"));
     lines.map(|line| line.trim_start().split_once(' ').expect("a time").1).collect()
+}
+
+/// The names of documents are for programs.
+#[test]
+fn text_has_words_instead_of_names() {
+    let workspace = Workspace::open();
+    workspace.charging("k", TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong").end().failed(6);
+    workspace.journals("retry --key k --by ada").exits(0);
+    let text = workspace.show_text("k");
+    begins(&text, "NOT PROCESSED (REOPENED BY NAME)\n");
+    has(&text, ["token id ", "convenience fee  no\n", "kind             reopened by name\n"]);
+    let named = text.replace("tok_approved", "");
+    assert!(!named.contains('_'), "{text}");
+    let list = workspace.journals("list --output text").stdout;
+    has(&list, ["not processed (reopened by name)", "\nnot processed  "]);
+    has(workspace.journals("summary --output text").stdout, ["not processed  "]);
 }
 
 #[test]

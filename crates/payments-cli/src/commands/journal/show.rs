@@ -1,12 +1,12 @@
 //! `payments journal show`.
 
 use payments_journal::{Intent, IntentKey};
-use payments_model::mask;
+use payments_model::{ConvenienceFee, mask};
 
 use super::{CommandError, READ};
 use crate::failure::Failure;
 use crate::format::money;
-use crate::intent::{self, IntentObject, history};
+use crate::intent::{self, IntentObject, history, in_words};
 use crate::output::Output;
 use crate::report::{advice, text};
 use crate::settings::{JournalPlace, OpenFor, PrintedCommands};
@@ -32,15 +32,24 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
 
 /// The state, then the known values, then what has happened, then the next step.
 pub(super) fn lines(intent: &Intent, style: Style, commands: &PrintedCommands) -> String {
-    let heading = crate::style::for_terminal(&intent::state(intent).to_uppercase());
+    let heading = crate::style::for_terminal(&in_words(&intent::state(intent)).to_uppercase());
     let mut text = format!("{}\n", style.paint(intent::tone(&intent.state), &heading));
-    let known = |name| match name {
-        "amount" => Some((name, money(intent.request.amount?))),
-        _ => Some((name, intent::value(intent, name)?)),
+    let known = |name| {
+        let value = match name {
+            "amount" => money(intent.request.amount?),
+            "convenience_fee" => {
+                let is_active = intent.request.convenience_fee? == ConvenienceFee::Active;
+                if is_active { "yes" } else { "no" }.to_owned()
+            }
+            "kind" | "resolved_as" | "transaction_type" => in_words(&intent::value(intent, name)?),
+            _ => intent::value(intent, name)?,
+        };
+        Some((in_words(name), value))
     };
     let mut rows: Vec<_> = SHOWN.split(' ').filter_map(known).collect();
-    rows.extend(history::lines(intent).into_iter().map(|line| ("history", line)));
-    rows.extend(advice::about(intent, commands).map(|step| ("next", step)));
+    rows.extend(history::lines(intent).into_iter().map(|line| ("history".to_owned(), line)));
+    rows.extend(advice::about(intent, commands).map(|step| ("next".to_owned(), step)));
+    let rows = rows.iter().map(|(name, value)| (&**name, value.clone()));
     text::write_rows(&mut text, rows);
     text
 }
