@@ -256,7 +256,7 @@ pub(crate) struct ReconcileArguments {
 
     /// Columns with other headings: id, amount, reference, last-four, time, status
     #[arg(long = "column", value_name = "NAME=HEADING,…", value_delimiter = ',', value_parser = column)]
-    pub(crate) columns: Vec<(String, String)>,
+    pub(crate) columns: Vec<(Field, String)>,
 
     /// Words of the status that mean that the money moved
     #[arg(long = "charged-status", value_name = "WORD,…", value_delimiter = ',')]
@@ -308,7 +308,33 @@ pub(crate) struct ReconcileArguments {
 }
 
 /// What a report shows of a payment.
-pub(crate) const FIELDS: [&str; 6] = ["id", "amount", "reference", "last-four", "time", "status"];
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Field {
+    Id,
+    Amount,
+    Reference,
+    LastFour,
+    Time,
+    Status,
+}
+
+impl Field {
+    /// In their order.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Id, Self::Amount, Self::Reference, Self::LastFour, Self::Time, Self::Status];
+
+    /// Its name in `--column`.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Amount => "amount",
+            Self::Reference => "reference",
+            Self::LastFour => "last-four",
+            Self::Time => "time",
+            Self::Status => "status",
+        }
+    }
+}
 
 /// In which order a date with slashes or hyphens is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -424,12 +450,14 @@ fn status(text: &str) -> Result<u16, &'static str> {
 }
 
 /// `id=Txn` as the field and the heading. An empty one says that no column is a status.
-fn column(text: &str) -> Result<(String, String), String> {
-    let pair = text
-        .split_once('=')
-        .filter(|(name, heading)| FIELDS.contains(name) && (*name == "status" || !heading.trim().is_empty()));
-    let pair = pair.map(|(name, heading)| (name.to_owned(), heading.to_owned()));
-    pair.ok_or_else(|| format!("must be NAME=HEADING, and the name one of {}", FIELDS.join(", ")))
+fn column(text: &str) -> Result<(Field, String), String> {
+    let pair = text.split_once('=').and_then(|(name, heading)| {
+        let field = Field::ALL.into_iter().find(|field| field.name() == name)?;
+        (field == Field::Status || !heading.trim().is_empty()).then(|| (field, heading.to_owned()))
+    });
+    pair.ok_or_else(|| {
+        format!("must be NAME=HEADING, and the name one of {}", Field::ALL.map(Field::name).join(", "))
+    })
 }
 
 fn zone(text: &str) -> Result<i64, &'static str> {

@@ -10,8 +10,9 @@ use payments_journal::{
 use payments_model::{Amount, mask};
 use serde::Serialize;
 
-use super::processor_report::{OF_A_COLUMN, ProcessorReport, UnreadableColumn};
+use super::processor_report::{ProcessorReport, Unreadable, UnreadableColumn, part};
 use super::proposals::still_unknown;
+use crate::args::journal::Field;
 use crate::commands::journal::status_words;
 use crate::format::{counted, exact, money, timestamp};
 use crate::intent::history::in_words;
@@ -35,7 +36,7 @@ pub(super) struct Document<'a> {
     doubtful: Vec<ShownRow<'a>>,
     foreign: Vec<ShownRow<'a>>,
     other_merchants: Vec<Other<'a>>,
-    unreadable: Vec<Unreadable<'a>>,
+    unreadable: Vec<UnreadableRow>,
     /// How many rows have each word of a status that may mean a charge and that no option names.
     unnamed_statuses: &'a BTreeMap<String, u64>,
     /// The columns that were not read, if none has a status: every row counts as charged then.
@@ -124,9 +125,12 @@ struct Other<'a> {
 }
 
 #[derive(Serialize)]
-struct Unreadable<'a> {
+struct UnreadableRow {
     line: u64,
-    why: &'a str,
+    why: String,
+    /// Whether it is counted with its columns.
+    #[serde(skip)]
+    is_counted: bool,
 }
 
 impl<'a> Key<'a> {
@@ -224,11 +228,12 @@ impl<'a> Document<'a> {
                 other_keys: Some(candidate.other_keys.iter().map(IntentKey::as_str).collect()),
                 ..row(&candidate.lines)
             });
-            let (why, explained) = match words(open.why) {
-                (why @ "no_row", _) if is_too_old(open.attempt.begun_at) => {
-                    (why, "was sent after the newest row of this report: export a later one")
+            let (why, explained) = words(open.why);
+            let explained = match open.why {
+                UndecidedReason::NoRow if is_too_old(open.attempt.begun_at) => {
+                    "was sent after the newest row of this report: export a later one"
                 }
-                known => known,
+                _ => explained,
             };
             Open { key: Key::of(&open.attempt), why, explained, candidates: candidates.collect() }
         });
@@ -236,9 +241,13 @@ impl<'a> Document<'a> {
             .other_merchants
             .iter()
             .map(|OfAnotherMerchant { lines, key, service, .. }| Other { lines, key: key.as_str(), service });
-        let unreadable = found.unreadable.iter().map(|line| Unreadable {
-            line: *line,
-            why: report.unreadable.get(line).map_or("cannot be read", String::as_str),
+        let unreadable = found.unreadable.iter().map(|line| {
+            let why = report.unreadable.get(line);
+            UnreadableRow {
+                line: *line,
+                why: why.map_or_else(|| "cannot be read".to_owned(), ToString::to_string),
+                is_counted: matches!(why, Some(Unreadable::Cells(_))),
+            }
         });
         // A refund or a failure is no charge, also if nobody has named its word.
         let may_be_charged = |line: &&u64| {
@@ -321,9 +330,9 @@ impl<'a> Document<'a> {
             "is this the report of the right merchant?",
         );
         // Of the same column there are often as many as rows.
-        let columns = self.report.unreadable_columns.iter().flat_map(|(part, column)| column.lines(part));
-        let others = self.unreadable.iter().filter(|row| !row.why.starts_with(OF_A_COLUMN));
-        let others = others.map(|row| format!("line {}  {}", row.line, for_terminal(row.why)));
+        let columns = self.report.unreadable_columns.iter().flat_map(|(field, column)| column.lines(*field));
+        let others = self.unreadable.iter().filter(|row| !row.is_counted);
+        let others = others.map(|row| format!("line {}  {}", row.line, for_terminal(&row.why)));
         text.write(
             Tone::Warning,
             &format!("CANNOT BE READ: {}", rows(self.unreadable.len())),
@@ -449,20 +458,20 @@ const FILL_IN: &str = "\
 
 impl UnreadableColumn {
     /// What cannot be read, and what helps.
-    fn lines(&self, part: &str) -> [String; 2] {
+    fn lines(&self, field: Field) -> [String; 2] {
         let Self { heading, rows, line, example } = self;
         let example = if example.is_empty() { String::new() } else { format!(": {}", for_terminal(example)) };
-        let (rows, heading) = (counted(*rows, "row"), for_terminal(heading));
+        let (rows, heading, part) = (counted(*rows, "row"), for_terminal(heading), part(field));
         let what = format!("{part}: {rows} in the column {heading}, such as line {line}{example}");
-        let (form, field) = match part {
-            "id" => ("write the id of a transaction", "id"),
-            "amount" => ("write it as 10.50", "amount"),
-            "time" => ("write it as 2026-11-01 or 2026-11-01T08:00:00+01:00", "time"),
-            "last four digits" => ("write them as 4242", "last-four"),
-            "reference" => ("write it as it was sent", "reference"),
-            _ => ("write one of its words", "status"),
+        let form = match field {
+            Field::Id => "write the id of a transaction",
+            Field::Amount => "write it as 10.50",
+            Field::Time => "write it as 2026-11-01 or 2026-11-01T08:00:00+01:00",
+            Field::LastFour => "write them as 4242",
+            Field::Reference => "write it as it was sent",
+            Field::Status => "write one of its words",
         };
-        [what, format!("  {form}, or name another column: --column {field}=HEADING")]
+        [what, format!("  {form}, or name another column: --column {}=HEADING", field.name())]
     }
 }
 

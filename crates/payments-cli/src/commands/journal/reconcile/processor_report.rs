@@ -1,6 +1,7 @@
 //! The report of a processor: its columns and rows.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use payments_journal::{ReportCell, ReportRow, RowStatus};
 use payments_model::unversioned::{check_no_spreadsheet_value, printable_field_name};
@@ -8,7 +9,7 @@ use payments_model::{TransactionId, mask};
 
 use super::cells::{self, Written};
 use crate::args::TypedOption;
-use crate::args::journal::{DateOrder, FIELDS, ReconcileArguments};
+use crate::args::journal::{DateOrder, Field, ReconcileArguments};
 use crate::commands::journal::status_words::{self, StatusWords, UnreadColumn, is_among, letters};
 use crate::failure::Failure;
 use crate::files;
@@ -37,9 +38,37 @@ pub(super) struct ProcessorReport {
     /// The text of each line, if `--out` was given.
     pub(super) texts: BTreeMap<u64, String>,
     /// Why a row cannot be read, by line.
-    pub(super) unreadable: BTreeMap<u64, String>,
-    /// The columns with cells that cannot be read, by what they show of a payment.
-    pub(super) unreadable_columns: BTreeMap<&'static str, UnreadableColumn>,
+    pub(super) unreadable: BTreeMap<u64, Unreadable>,
+    /// The columns with cells that cannot be read.
+    pub(super) unreadable_columns: BTreeMap<Field, UnreadableColumn>,
+}
+
+/// Why a row cannot be read.
+pub(super) enum Unreadable {
+    /// Because of cells that are counted with their columns.
+    Cells(Vec<Field>),
+    /// Because of the whole row, which breaks this rule.
+    Row(String),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cells(fields) => {
+                let parts: Vec<_> = fields.iter().map(|field| part(*field)).collect();
+                write!(f, "cannot be read: {}", parts.join(", "))
+            }
+            Self::Row(rule) => write!(f, "the row {rule}"),
+        }
+    }
+}
+
+/// What a column shows of a payment, for people.
+pub(super) const fn part(field: Field) -> &'static str {
+    match field {
+        Field::LastFour => "last four digits",
+        _ => field.name(),
+    }
 }
 
 /// A column with cells that cannot be read, for a person.
@@ -112,7 +141,7 @@ impl ProcessorReport {
                 if table.may_hide_rows() {
                     return Err(Role::Report.refused(&format!(": line {line} {}", problem.rule)));
                 }
-                this.unreadable.insert(line, format!("the row {}", problem.rule));
+                this.unreadable.insert(line, Unreadable::Row(problem.rule.into_owned()));
                 row.status = RowStatus::Unreadable;
             } else {
                 for column in &mut unread {
@@ -142,13 +171,12 @@ impl ProcessorReport {
                     let rule = card_like_ids::refusal("TransactionId");
                     return Err(Role::Report.refused(&format!(" has an id in line {line} that {rule}")));
                 }
-                let unreadable = unreadable_parts(&row, time.as_ref());
-                if !unreadable.is_empty() {
-                    let parts: Vec<_> = unreadable.iter().map(|(part, _)| *part).collect();
-                    this.unreadable.insert(line, format!("{OF_A_COLUMN}{}", parts.join(", ")));
+                let unreadable = unreadable_cells(&row, time.as_ref());
+                for field in &unreadable {
+                    this.add_unreadable(*field, &table, columns[*field as usize]);
                 }
-                for (part, field) in unreadable {
-                    this.add_unreadable(part, &table, columns[field]);
+                if !unreadable.is_empty() {
+                    this.unreadable.insert(line, Unreadable::Cells(unreadable));
                 }
             }
             this.rows.push(row);
@@ -163,7 +191,7 @@ impl ProcessorReport {
             let what_helps = format!("{what_helps}: {command}");
             return Err(Role::Report.refused_until(&why, &what_helps));
         }
-        if !asked.columns.iter().any(|(field, _)| field == "status") {
+        if !asked.columns.iter().any(|(field, _)| *field == Field::Status) {
             refuse_unread_status(&table, &unread, words, again)?;
         }
         let (missing, has_no_charged) = words.missing_in(&seen_words);
@@ -179,8 +207,8 @@ impl ProcessorReport {
                 row.time = time.between(order, asked.zone).map_or(ReportCell::Unreadable, ReportCell::Read);
             }
             if row.time == ReportCell::Unreadable && !this.unreadable.contains_key(&row.line) {
-                this.unreadable.insert(row.line, format!("{OF_A_COLUMN}time"));
-                let counted = this.unreadable_columns.entry("time");
+                this.unreadable.insert(row.line, Unreadable::Cells(vec![Field::Time]));
+                let counted = this.unreadable_columns.entry(Field::Time);
                 counted.or_insert_with(|| UnreadableColumn::new(&time_heading, row.line, "")).rows += 1;
             }
         }
@@ -188,9 +216,9 @@ impl ProcessorReport {
     }
 
     /// Counts a cell of the row that was read last.
-    fn add_unreadable(&mut self, part: &'static str, table: &Table<'_>, column: Option<usize>) {
+    fn add_unreadable(&mut self, field: Field, table: &Table<'_>, column: Option<usize>) {
         let Some(index) = column else { return };
-        let counted = self.unreadable_columns.entry(part).or_insert_with(|| {
+        let counted = self.unreadable_columns.entry(field).or_insert_with(|| {
             let cell = table.cell(index).map_or("(not UTF-8)", str::trim);
             let example = if cell.is_empty() { "(empty)" } else { cell };
             UnreadableColumn::new(&table.headings()[index], table.line(), example)
@@ -199,17 +227,11 @@ impl ProcessorReport {
     }
 }
 
-/// How the reason of a row begins that is counted with its column.
-pub(super) const OF_A_COLUMN: &str = "cannot be read: ";
-
 /// Chosen by this command: no time and no amount is longer.
 const LONGEST_EXAMPLE: usize = 40;
 
-/// The place of the time among the columns.
-const TIME: usize = 4;
-
-/// The place of the status among the columns.
-const STATUS: usize = 5;
+const TIME: usize = Field::Time as usize;
+const STATUS: usize = Field::Status as usize;
 
 fn cell(table: &Table<'_>, index: usize) -> ReportCell<String> {
     match table.cell(index).map(str::trim) {
@@ -302,17 +324,16 @@ fn report_row(
     (row, time.value().and_then(|text| Written::parse(text)))
 }
 
-/// The parts of the row that cannot be read, each with the place of its column in [`FIELDS`].
-fn unreadable_parts(row: &ReportRow, time: Option<&Written>) -> Vec<(&'static str, usize)> {
-    let parts = [
-        ("id", 0, row.id.value().is_some()),
-        ("amount", 1, row.amount.value().is_some()),
-        ("time", TIME, time.is_some()),
-        ("reference", 2, row.reference != ReportCell::Unreadable),
-        ("last four digits", 3, row.last_four != ReportCell::Unreadable),
-        ("status", STATUS, row.status != RowStatus::Unreadable),
-    ];
-    parts.into_iter().filter_map(|(part, field, is_read)| (!is_read).then_some((part, field))).collect()
+fn unreadable_cells(row: &ReportRow, time: Option<&Written>) -> Vec<Field> {
+    let is_unreadable = |field: &Field| match field {
+        Field::Id => row.id.value().is_none(),
+        Field::Amount => row.amount.value().is_none(),
+        Field::Time => time.is_none(),
+        Field::Reference => row.reference == ReportCell::Unreadable,
+        Field::LastFour => row.last_four == ReportCell::Unreadable,
+        Field::Status => row.status == RowStatus::Unreadable,
+    };
+    Field::ALL.into_iter().filter(is_unreadable).collect()
 }
 
 fn parsed<T>(cell: &ReportCell<String>, parse: impl FnOnce(&str) -> ReportCell<T>) -> ReportCell<T> {
@@ -351,6 +372,8 @@ struct Unclear {
     why: Vec<String>,
     /// The columns that are known, as `--column` names them.
     recognized: Vec<String>,
+    /// The columns that must be named.
+    asked_for: Vec<Field>,
     /// The options that say what is unclear.
     options: Vec<String>,
     /// Whether a heading that is not asked for may be a status that is not known.
@@ -365,8 +388,8 @@ impl Unclear {
     /// Adds the words of the status, if nobody has said what they mean. A row that cannot be read has none.
     fn add_status(&mut self, table: &mut Table<'_>, columns: &[Option<usize>; 6], words: StatusWords<'_>) {
         let left = unread_columns(table, columns).len();
-        let is_asked_for = self.options.iter().any(|option| option.contains("status="));
-        self.may_have_status = columns[STATUS].is_none() && !is_asked_for && left > self.options.len();
+        let is_asked_for = self.asked_for.contains(&Field::Status);
+        self.may_have_status = columns[STATUS].is_none() && !is_asked_for && left > self.asked_for.len();
         let Some(status) = columns[STATUS].filter(|_| !words.has_charged()) else { return };
         let mut seen = BTreeMap::<String, u64>::new();
         while let Some(read) = table.next() {
@@ -379,7 +402,7 @@ impl Unclear {
     }
 
     fn refused(self, headings: &[String], again: &Again<'_>) -> Failure {
-        let Self { why, recognized, options, may_have_status } = self;
+        let Self { why, recognized, options, may_have_status, .. } = self;
         let headings: Vec<_> =
             headings.iter().map(|heading| printable_field_name(heading).to_string()).collect();
         let recognized =
@@ -424,24 +447,25 @@ impl Again<'_> {
     }
 }
 
-/// Where the columns are, in the order of [`FIELDS`], and why they are unclear: one that is needed may be missing, and several
+/// Where the columns are, in the order of [`Field::ALL`], and why they are unclear: one that is needed may be missing, and several
 /// may be one.
 fn columns(
     table: &Table<'_>,
-    named: &[(String, String)],
+    named: &[(Field, String)],
     words: StatusWords<'_>,
 ) -> ([Option<usize>; 6], Unclear) {
     let headings = table.headings();
     let shown = |index: usize| printable_field_name(&headings[index]).to_string();
     let (mut columns, mut unclear) = ([None; 6], Unclear::default());
     let later = headings.iter().position(|heading| is_among(LATER_TIMES, &letters(heading)));
-    for (number, (field, column)) in FIELDS.into_iter().zip(&mut columns).enumerate() {
-        let asked = named.iter().rev().find(|(name, _)| name == field).map(|(_, heading)| heading);
+    for (field, column) in Field::ALL.into_iter().zip(&mut columns) {
+        let name = field.name();
+        let asked = named.iter().rev().find(|(named, _)| *named == field).map(|(_, heading)| heading);
         // An empty one says that no column is a status.
         let asked = asked.filter(|heading| !heading.trim().is_empty());
         let is_it = |heading: &str| match asked {
             Some(asked) => heading.trim().to_lowercase() == asked.trim().to_lowercase(),
-            None => match KNOWN.get(number) {
+            None => match KNOWN.get(field as usize) {
                 Some(known) => is_among(known, &letters(heading)),
                 None => status_words::is_status_column(heading),
             },
@@ -452,19 +476,20 @@ fn columns(
             found.retain(is_surer);
         }
         let is_needed = match field {
-            "status" => !words.is_empty(),
-            _ => ["id", "amount", "time"].contains(&field),
+            Field::Id | Field::Amount | Field::Time => true,
+            Field::Reference | Field::LastFour => false,
+            Field::Status => !words.is_empty(),
         };
-        let mut option = format!("--column {field}=HEADING");
+        let mut option = format!("--column {name}=HEADING");
         unclear.why.push(match (&*found, asked) {
             ([index], _) => {
                 *column = Some(*index);
-                unclear.recognized.push(format!("{field}={}", shown(*index)));
+                unclear.recognized.push(format!("{name}={}", shown(*index)));
                 continue;
             }
             ([], None) if !is_needed => continue,
             ([], None) => {
-                let later = later.filter(|_| field == "time");
+                let later = later.filter(|_| field == Field::Time);
                 if let Some(index) = later {
                     let heading = for_terminal(&mask(headings[index].trim(), &[]));
                     option = format!("--column {}", shell_word(&format!("time={heading}")));
@@ -473,22 +498,25 @@ fn columns(
                     let heading = shown(index);
                     format!(" ({heading} may be days later: if it is the only one, give --within too)")
                 });
-                format!("no column that is known to be the {field}{}", later.unwrap_or_default())
+                format!("no column that is known to be the {name}{}", later.unwrap_or_default())
             }
-            ([], Some(_)) => format!("no column of the name that --column {field} gives"),
+            ([], Some(_)) => format!("no column of the name that --column {name} gives"),
             _ => {
                 let found = found.iter().map(|index| shown(*index)).collect::<Vec<_>>().join(", ");
-                format!("several columns that may be the {field}: {found}")
+                format!("several columns that may be the {name}: {found}")
             }
         });
         // In a command that was given with the wrong name, the last one counts.
         unclear.options.push(option);
+        unclear.asked_for.push(field);
     }
     let [_, _, reference, last_four, ..] = columns;
-    let is_asked_for = |field: &str| unclear.options.iter().any(|it| it.contains(field));
-    if reference.or(last_four).is_none() && !is_asked_for("reference=") && !is_asked_for("last-four=") {
+    let is_asked_for =
+        [Field::Reference, Field::LastFour].iter().any(|field| unclear.asked_for.contains(field));
+    if reference.or(last_four).is_none() && !is_asked_for {
         unclear.why.push("neither references nor last four digits, of which it needs one".to_owned());
         unclear.options.push("--column reference=HEADING".to_owned());
+        unclear.asked_for.push(Field::Reference);
     }
     (columns, unclear)
 }
