@@ -1,6 +1,7 @@
 //! `payments journal`: the payments that were sent with a key, and their outcomes.
 
 mod accept_history;
+mod cells;
 mod export;
 mod list;
 mod purge;

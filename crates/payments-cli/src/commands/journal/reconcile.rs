@@ -1,6 +1,5 @@
 //! `payments journal reconcile`: a processor's report against the journal. It changes nothing and looks nothing up.
 
-pub(super) mod cells;
 mod document;
 mod processor_report;
 mod proposals;

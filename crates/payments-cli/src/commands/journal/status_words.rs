@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use payments_journal::{ReportCell, RowStatus};
 use payments_model::mask;
 
-use super::reconcile::cells::{self, Written};
+use super::cells::{self, Written};
 use crate::args::journal::ReconcileArguments;
 use crate::failure::Failure;
 use crate::style::for_terminal;

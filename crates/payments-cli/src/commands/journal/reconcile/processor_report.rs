@@ -7,9 +7,9 @@ use payments_journal::{ReportCell, ReportRow, RowStatus};
 use payments_model::unversioned::{check_no_spreadsheet_value, printable_field_name};
 use payments_model::{TransactionId, mask};
 
-use super::cells::{self, Written};
 use crate::args::TypedOption;
 use crate::args::journal::{DateOrder, Field, ReconcileArguments};
+use crate::commands::journal::cells::{self, Written};
 use crate::commands::journal::status_words::{self, StatusWords, UnreadColumn, is_among, letters};
 use crate::failure::Failure;
 use crate::files;

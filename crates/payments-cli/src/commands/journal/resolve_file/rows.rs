@@ -8,7 +8,7 @@ use payments_journal::{HistoryEvent, Intent, IntentKey, IntentState, Verdict};
 use payments_model::Amount;
 use payments_model::unversioned::{is_blank, printable_field_name};
 
-use super::super::reconcile::cells::Written;
+use super::super::cells::Written;
 use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
 use crate::failure::Problem;

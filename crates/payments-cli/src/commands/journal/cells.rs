@@ -10,7 +10,7 @@ use crate::local_time::{number, parse_zone, shifted};
 
 /// An amount with a decimal point or comma, grouped or not, with or without a currency. With three digits after its only
 /// separator it cannot be read: it is a thousand to half of the world.
-pub(in super::super) fn amount(written: &str) -> ReportCell<Amount> {
+pub(super) fn amount(written: &str) -> ReportCell<Amount> {
     let is_currency =
         |letter: char| letter.is_alphabetic() || "€$£¥₹".contains(letter) || letter.is_whitespace();
     let text = written.trim_matches(is_currency);
@@ -86,7 +86,7 @@ pub(super) fn last_four(text: &str) -> ReportCell<String> {
 
 /// A time as it is written, of whose date either number may be the day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Written {
+pub(super) struct Written {
     /// The beginning of its day in UTC, in each order that there is.
     days: [Option<SystemTime>; 2],
     /// The time of the day in seconds, from and to.
@@ -97,7 +97,7 @@ pub(in super::super) struct Written {
 }
 
 impl Written {
-    pub(in super::super) fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let end = text.find(|letter: char| letter.is_whitespace() || letter == 'T').unwrap_or(text.len());
         let (date, rest) = text.split_at(end);
@@ -132,7 +132,7 @@ impl Written {
 
     /// Whether this is how a spreadsheet shows the instant, of which it was given the time in UTC: without the zone, and maybe without
     /// the seconds. A date of which either number may be the day says too little.
-    pub(in super::super) fn shows(&self, at: SystemTime) -> bool {
+    pub(super) fn shows(&self, at: SystemTime) -> bool {
         let is_one_day = self.order().is_some() || !self.depends_on_order();
         let is_clear = self.zone.is_none() && self.to - self.from < 60 && is_one_day;
         let second = Duration::from_secs(1);
