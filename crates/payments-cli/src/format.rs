@@ -1,4 +1,4 @@
-//! How a count, a time and an amount are written.
+//! How a count, a name, a time and an amount are written.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,6 +10,11 @@ use serde::ser::{SerializeMap, Serializer};
 /// `1 row`, `2 rows`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The name of a state, a verdict, a kind or a member, for people.
+pub(crate) fn in_words(name: &str) -> String {
+    name.replace('_', " ")
 }
 
 /// The time in UTC as RFC 3339, with milliseconds. A clock may have been set beyond the years that have such a form.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
 use self::history::{History, type_word};
-use crate::format::{Exact, counted, exact, money, timestamp};
+use crate::format::{Exact, counted, exact, in_words, money, timestamp};
 use crate::style::Tone;
 
 /// A member of the JSON object, and a column of CSV.
@@ -189,11 +189,6 @@ pub(crate) fn charged(intent: &Intent) -> Option<&'static str> {
     })
 }
 
-/// The words of a state or a kind, for people.
-pub(crate) fn in_words(name: &str) -> String {
-    name.replace('_', " ")
-}
-
 /// The state's name with its most important details, such as `unknown (crash)`.
 pub(crate) fn state(intent: &Intent) -> String {
     let name = intent.state.name().as_str();
@@ -201,7 +196,7 @@ pub(crate) fn state(intent: &Intent) -> String {
         IntentState::Rejected(failure) => vec![why_rejected(failure)],
         IntentState::NotProcessed(failure) | IntentState::Unknown(failure) => vec![failure.kind.to_string()],
         IntentState::Resolved { resolution, .. } => {
-            let mut details = vec![history::in_words(&resolution.verdict)];
+            let mut details = vec![in_words(resolution.verdict.as_str())];
             details.extend(resolution.is_unverified.then(|| "unverified".to_owned()));
             details
         }

@@ -8,7 +8,7 @@ use payments_model::{ConvenienceFee, TransactionId, TransactionType};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
-use crate::format::{Exact, counted, entry, timestamp};
+use crate::format::{Exact, counted, entry, in_words, timestamp};
 
 /// The story of an intent: a line for each event. Only a person's or the service's words have commas, so that few cells of a CSV
 /// file need quotes.
@@ -84,7 +84,7 @@ fn ended(ending: &Ending) -> String {
         let Ending::Processed(id) = ending else { return word.to_owned() };
         return format!("{word} as {id}");
     };
-    let kind = Some(super::in_words(failure.kind.as_str())).filter(|kind| kind != word);
+    let kind = Some(in_words(failure.kind.as_str())).filter(|kind| kind != word);
     let status = failure.http_status.map(|status| format!("HTTP {status}"));
     let details: Vec<_> = status.into_iter().chain(kind).collect();
     let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(" ")) };
@@ -102,15 +102,10 @@ const fn parts(ending: &Ending) -> (&'static str, Option<&Failure>) {
     }
 }
 
-/// The word of a verdict for people.
-pub(crate) fn in_words(verdict: &Verdict) -> String {
-    verdict.as_str().replace('_', " ")
-}
-
 /// A verdict as it is shown: `processed as txn_1`, `rejected`, `not processed`.
 pub(crate) fn shown(verdict: &Verdict) -> String {
     let id = verdict.transaction_id().map(|id| format!(" as {id}")).unwrap_or_default();
-    format!("{}{id}", in_words(verdict))
+    format!("{}{id}", in_words(verdict.as_str()))
 }
 
 /// How documents name the type.

@@ -5,8 +5,8 @@ use payments_model::{ConvenienceFee, mask};
 
 use super::{CommandError, READ};
 use crate::failure::Failure;
-use crate::format::money;
-use crate::intent::{self, IntentObject, history, in_words};
+use crate::format::{in_words, money};
+use crate::intent::{self, IntentObject, history};
 use crate::output::Output;
 use crate::report::{advice, text};
 use crate::settings::{JournalPlace, OpenFor, PrintedCommands};

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::sums::{OfState, Sums};
 use super::{CommandError, READ, for_each_page};
-use crate::format::{counted, exact, timestamp};
-use crate::intent::{in_words, sum_for_people};
+use crate::format::{counted, exact, in_words, timestamp};
+use crate::intent::sum_for_people;
 use crate::output::Output;
 use crate::settings::{JournalPlace, OpenFor};
 

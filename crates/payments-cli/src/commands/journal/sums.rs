@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use payments_journal::{Intent, IntentState, StateName};
 
-use crate::intent::{IntentSum, charged, in_words};
+use crate::format::in_words;
+use crate::intent::{IntentSum, charged};
 use crate::style::for_terminal;
 
 #[derive(Default)]

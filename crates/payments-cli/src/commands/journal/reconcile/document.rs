@@ -14,8 +14,7 @@ use super::processor_report::{ProcessorReport, Unreadable, UnreadableColumn, par
 use super::proposals::still_unknown;
 use crate::args::journal::Field;
 use crate::commands::journal::status_words;
-use crate::format::{counted, exact, money, timestamp};
-use crate::intent::history::in_words;
+use crate::format::{counted, exact, in_words, money, timestamp};
 use crate::settings::{PrintedCommands, by_option, shell_word};
 use crate::style::{Style, Tone, for_terminal};
 
@@ -148,8 +147,8 @@ impl<'a> Key<'a> {
 
     /// What the journal says, with the verdict of a person.
     fn recorded(&self) -> String {
-        let verdict = self.resolved.map(|(verdict, _)| format!(" as {}", in_words(verdict)));
-        format!("{}{}", self.state.replace('_', " "), verdict.unwrap_or_default())
+        let verdict = self.resolved.map(|(verdict, _)| format!(" as {}", in_words(verdict.as_str())));
+        format!("{}{}", in_words(self.state), verdict.unwrap_or_default())
     }
 
     fn shown(&self) -> String {
@@ -198,7 +197,7 @@ impl<'a> Document<'a> {
         };
         let proposed = |Proposal { attempt, lines, verdict, .. }: &'a Proposal| Proposed {
             key: Key::of(attempt),
-            verdict: in_words(verdict),
+            verdict: in_words(verdict.as_str()),
             row: row(lines),
         };
         let verdict = |key: &IntentKey| {

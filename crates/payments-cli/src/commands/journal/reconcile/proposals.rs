@@ -14,8 +14,8 @@ use super::processor_report::ProcessorReport;
 use crate::args::journal::ReconcileArguments;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
-use crate::format::timestamp;
-use crate::intent::history::{self, in_words};
+use crate::format::{in_words, timestamp};
+use crate::intent::history;
 use crate::rows::csv_file;
 use crate::rows::own_files::{COMPARED_BY, PROPOSALS, SEARCHED_BY};
 use crate::settings::JournalPlace;
@@ -76,7 +76,7 @@ fn proposed(proposal: &Proposal, found: &Reconciliation, report: &ProcessorRepor
     let note = format!("{name}, {}", lines_of(&proposal.lines));
     let id = proposal.verdict.transaction_id().map_or("", TransactionId::as_str).to_owned();
     let rows = proposal.lines.iter().filter_map(|line| report.texts.get(line).cloned()).collect::<Vec<_>>();
-    let own = cells(&proposal.attempt, found, [id, in_words(&proposal.verdict), note]);
+    let own = cells(&proposal.attempt, found, [id, in_words(proposal.verdict.as_str()), note]);
     own.into_iter().chain([rows.join(" | ")]).collect()
 }
 

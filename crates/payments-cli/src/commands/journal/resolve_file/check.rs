@@ -12,8 +12,8 @@ use super::super::{CommandError, for_each_page};
 use super::rows::{LeftAlone, ResolutionRow, shown_service};
 use crate::call::hints;
 use crate::failure::{Abandoned, FailedOutcome, Failure, Problem, Purpose};
-use crate::format::timestamp;
-use crate::intent::{history, state};
+use crate::format::{in_words, timestamp};
+use crate::intent::state;
 use crate::report::advice::of_other_service;
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::rows::spreadsheet::{Forms, is_exact_variant};
@@ -183,7 +183,7 @@ impl Check<'_> {
         let Some(decided) = intent.decision_about(intent.attempts) else {
             return Some(format!("is not unknown but {}: remove this row from the file", state(intent)));
         };
-        let (by, was) = (&decided.by, history::in_words(&decided.verdict));
+        let (by, was) = (&decided.by, in_words(decided.verdict.as_str()));
         Some(format!(
             "was already resolved differently, by {by}: as {was}; remove this row from the file, and correct the key alone with \
              `payments journal resolve KEY`"
