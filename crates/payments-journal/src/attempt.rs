@@ -274,10 +274,16 @@ impl PendingEnd<'_> {
 
 impl Drop for PendingEnd<'_> {
     fn drop(&mut self) {
-        if self.is_open {
-            self.log();
-            self.journal.end_later(self.change());
+        if !self.is_open {
+            return;
         }
+        self.log();
+        let change = self.change();
+        if change.is_final_outcome() && !matches!(self.ending, Ending::Unknown(_)) {
+            let error = StoreError::in_doubt("the call was ended while its outcome was being written");
+            events::not_recorded(self.key, &self.ending, &error);
+        }
+        self.journal.end_later(change);
     }
 }
 

@@ -27,8 +27,9 @@ use crate::{
 
 /// Every intent and its state: an opened [store](Store).
 ///
-/// Clones are cheap and share the store. It is closed when the last clone is dropped. Nothing is lost then, because every change
-/// was durable before its call returned. Dropping does not wait; [`close`](Self::close) does.
+/// Clones are cheap and share the store. It is closed when the last clone is dropped. Every outcome is durable then, except those whose
+/// calls returned a [`write_error`](crate::Journaled::write_error) or were ended with their runtime: [flush](Self::flush) before.
+/// Dropping does not wait; [`close`](Self::close) does.
 #[derive(Clone)]
 pub struct Journal {
     store: Arc<dyn IntentStore>,

@@ -145,6 +145,22 @@ fn end_of_the_runtime_is_logged_as_an_error_with_its_key() {
     assert_eq!(line, &format!("ERROR {SPANS}{text}"));
 }
 
+/// Nobody else hears of this charge if the journal cannot write it before the program ends.
+#[test]
+fn outcome_that_was_being_written_when_the_runtime_ended_is_logged() {
+    let (gateway, store) = (FakeGateway::new(), ScriptedStore::new([Step::Made, Step::Held]));
+    let lines = logged_with(|runtime| {
+        let journal = runtime.block_on(Journal::open(store.clone())).unwrap();
+        let client = JournaledClient::new(gateway.client(), journal);
+        runtime.spawn(async move { client.process_token(&key(), &payment_of(TEN_FIFTY)).await });
+        runtime.block_on(store.until_held());
+    });
+    let [line] = &lines[..] else { panic!("{lines:#?}") };
+    let id = gateway.ledger().entries()[0].transaction_id().to_string();
+    let text = format!(r#"key="invoice-17" outcome="processed" transaction_id="{id}""#);
+    assert!(line.contains("could not be written") && line.contains(&text), "{line}");
+}
+
 #[test]
 fn crash_of_another_process_is_logged_as_an_error_with_its_key() {
     let lines = logged(async {
