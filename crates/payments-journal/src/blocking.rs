@@ -26,7 +26,9 @@
 //!     }
 //! }
 //! # gateway.ledger().assert_charged_once(amount);
-//! client.journal().flush()?;
+//! for end in client.journal().flush()?.iter().filter(|end| !end.is_recorded) {
+//!     println!("{} ended as {:?}: a person resolves the key", end.key, end.ending);
+//! }
 //! client.journal().close();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

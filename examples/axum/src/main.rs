@@ -78,7 +78,12 @@ async fn serve(
     // Waits for the charges of browsers that have disconnected, and records them.
     payments.drain().await;
     // The last chance for outcomes that the journal could not write when their charges ended.
-    if let Err(error) = payments.journal().flush().await {
+    let flushed = payments.journal().flush().await;
+    let ends = flushed.as_ref().map_or_else(|error| error.late_ends(), |ends| &**ends);
+    for end in ends.iter().filter(|end| !end.is_recorded) {
+        eprintln!("{} ended as {:?}: a person resolves the key", end.key, end.ending);
+    }
+    if let Err(error) = &flushed {
         eprintln!("some outcomes are not recorded: {error:#}");
     }
     before_close(payments.journal()).await;
