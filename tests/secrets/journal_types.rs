@@ -132,7 +132,7 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, Failure::of_kind("timeout"));
     transcribe!(transcript, FailureKind::CRASH);
     let new = NewAttempt {
-        begin: Begin::First,
+        begin: Begin::Plain,
         service: "https://pay.example.com".to_owned(),
         request,
         attempt_id: attempt.clone(),

@@ -106,7 +106,7 @@ impl NewAttempt {
 #[allow(clippy::exhaustive_enums, reason = "complete: a plain call and an explicit one")]
 pub enum Begin {
     /// Only the first one, and a repetition of the same request if it was provably never acted upon.
-    First,
+    Plain,
     /// A new one, with any request, of a key that moved no money: rejected, not processed, or resolved as not processed. The
     /// caller knows that it was rejected and asks for it.
     AfterRejection,
@@ -344,7 +344,7 @@ impl Change {
         let may_begin = match (begin, &refusal) {
             (_, Refusal::OtherService) => false,
             (Begin::AfterRejection, _) => found.moved_nothing(),
-            (Begin::First, refusal) => found.may_be_sent() && *refusal == Refusal::Known,
+            (Begin::Plain, refusal) => found.may_be_sent() && *refusal == Refusal::Known,
         };
         if !may_begin {
             return Err(refusal);
@@ -567,7 +567,7 @@ mod tests {
             let new = NewAttempt { begin, service: "s".into(), request, attempt_id: attempt.clone(), owner };
             Change::begin(key.clone(), new, UNIX_EPOCH)
         };
-        let sending = begin(first, Begin::First).decide(None).unwrap();
+        let sending = begin(first, Begin::Plain).decide(None).unwrap();
         let unknown =
             ended(first, &Ending::Unknown(Failure::of_kind("timeout"))).decide(Some(&sending)).unwrap();
         let resolve = Change::resolve(&unknown, Resolution::not_processed("ada"), UNIX_EPOCH);

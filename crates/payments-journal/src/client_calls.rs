@@ -56,7 +56,7 @@ macro_rules! client_calls {
             ///
             /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
             pub $($async)? fn call<P: MovesMoney>(&self, key: &IntentKey, request: &P) -> CallResult<P::Data> {
-                self.begin(key, request, Begin::First)$($($await)+)?
+                self.begin(key, request, Begin::Plain)$($($await)+)?
             }
 
             /// Processes a card payment.

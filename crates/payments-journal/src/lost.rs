@@ -73,6 +73,9 @@ impl Intent {
 ///
 /// Their common attempts come first, and keep their numbers. What happened in the lost time comes before what has happened since, but
 /// the newest attempt of all is that of `lost` if `is_newest`, else that of `found`.
+///
+/// For example, both have attempt 1, and since then `lost` had 2 and 3, and `found` had another 2. If `is_newest`, the merged row has 1,
+/// the 2 of `found`, and those of `lost` as 3 and 4. Otherwise it has 1, 2 and 3 of `lost`, and the 2 of `found` as 4.
 struct Merge<'a> {
     lost: &'a Intent,
     found: &'a Intent,

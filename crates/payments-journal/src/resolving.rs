@@ -156,7 +156,7 @@ impl Intent {
     /// earlier attempt.
     pub(crate) fn resolve(&mut self, resolution: &Resolution, at: SystemTime) {
         let attempt = resolution.attempt.unwrap_or(self.attempts);
-        let before = self.failure().cloned();
+        let before = self.own_failure().cloned();
         let is_of_another = self.processed_attempt().is_some_and(|processed| processed != attempt);
         // A command that is run again says nothing new.
         if self.decision_about(attempt) != Some(resolution) {
@@ -193,7 +193,7 @@ impl Intent {
         };
         if moved_nothing
             && let Some((number, found)) = self.findings().last()
-            && let Some(before) = self.failure()
+            && let Some(before) = self.own_failure()
         {
             let resolution = found.clone().of_attempt(number);
             self.state = IntentState::Resolved { resolution, before: before.clone() };
@@ -257,7 +257,7 @@ impl Intent {
     }
 
     /// The failure of the newest attempt, without what persons have said about it.
-    fn failure(&self) -> Option<&Failure> {
+    fn own_failure(&self) -> Option<&Failure> {
         match &self.state {
             // A person said so about this attempt, or about the one that this follows.
             IntentState::Rejected(failure) if failure.kind == FailureKind::RESOLVED => {

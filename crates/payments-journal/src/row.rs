@@ -114,7 +114,7 @@ mod tests {
         let begin = Change::begin(
             key.clone(),
             NewAttempt {
-                begin: Begin::First,
+                begin: Begin::Plain,
                 service: service.to_owned(),
                 request: (&payment).into(),
                 attempt_id: attempt.clone(),

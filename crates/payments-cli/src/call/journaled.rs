@@ -347,7 +347,7 @@ pub(crate) mod tests {
         let (store, key) = (MemoryStore::new(), IntentKey::new("invoice-17").unwrap());
         let dead = store.another_owner();
         let attempt = NewAttempt {
-            begin: Begin::First,
+            begin: Begin::Plain,
             service: FakeGateway::BASE_URL.to_owned(),
             request: (&payment(100)).into(),
             attempt_id: AttemptId::new(),

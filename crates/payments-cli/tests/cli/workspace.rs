@@ -305,7 +305,7 @@ impl Workspace {
 fn new_attempt(store: &SqliteStore, service: &str) -> NewAttempt {
     let payment = TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).expect("it is valid");
     NewAttempt {
-        begin: Begin::First,
+        begin: Begin::Plain,
         service: service.to_owned(),
         request: (&payment).into(),
         attempt_id: AttemptId::new(),

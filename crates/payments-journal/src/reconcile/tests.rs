@@ -61,7 +61,7 @@ fn new_attempt(begin: Begin, request: IntentRequest) -> NewAttempt {
 
 /// An intent with one attempt, which begins at the start and ends a second later, unless it stays being sent.
 fn intent(key: &str, request: IntentRequest, ending: Option<Ending>) -> Intent {
-    let begin = Change::begin(IntentKey::new(key).unwrap(), new_attempt(Begin::First, request), start());
+    let begin = Change::begin(IntentKey::new(key).unwrap(), new_attempt(Begin::Plain, request), start());
     let begun = begin.decide(None).unwrap();
     match ending {
         Some(ending) => end(&begun, ending, start() + Duration::from_secs(1)),
@@ -444,7 +444,7 @@ fn reconciling_shows_what_contradicts_a_processed_key() {
 fn reconciling_shows_two_charges_of_one_key_that_are_both_recorded() {
     let written_off = resolve(&k(unknown()), Resolution::not_processed("ada"));
     let at_2 = start() + 2 * HOUR;
-    let new = new_attempt(Begin::First, token(1000, Some("r1")));
+    let new = new_attempt(Begin::Plain, token(1000, Some("r1")));
     let begun = Change::begin(written_off.key.clone(), new, at_2).decide(Some(&written_off)).unwrap();
     let found_first = |ending: Option<Ending>| {
         let ended = end(&begun, ending.unwrap(), at_2);
@@ -550,7 +550,7 @@ async fn reconciling_compares_one_service() {
         let new = NewAttempt {
             service: service.to_owned(),
             owner: journal.store().owner().clone(),
-            ..new_attempt(Begin::First, token(1000, Some("r1")))
+            ..new_attempt(Begin::Plain, token(1000, Some("r1")))
         };
         assert!(journal.begin(&IntentKey::new(key).unwrap(), &new).await.is_ok());
     }

@@ -137,7 +137,7 @@ fn begin(text: &str, store: &SqliteStore) -> Change {
     Change::begin(
         key(text),
         NewAttempt {
-            begin: Begin::First,
+            begin: Begin::Plain,
             service: service.to_owned(),
             request: (&payment()).into(),
             attempt_id: attempt,

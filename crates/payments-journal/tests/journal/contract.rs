@@ -102,7 +102,7 @@ pub(crate) fn token_request(cents: i64) -> IntentRequest {
 
 /// The begin of an attempt by this store.
 pub(crate) fn begin(name: &str, store: &impl IntentStore, second: u64) -> Change {
-    begin_at(SERVICE, Begin::First, name, token_request(10_50), store, at(second))
+    begin_at(SERVICE, Begin::Plain, name, token_request(10_50), store, at(second))
 }
 
 fn begin_at(
@@ -160,7 +160,7 @@ pub(crate) async fn at_service(
     cents: i64,
     ending: Option<Ending>,
 ) {
-    let begin = begin_at(service, Begin::First, name, token_request(cents), store, at(1));
+    let begin = begin_at(service, Begin::Plain, name, token_request(cents), store, at(1));
     assert!(apply(store, begin).await.written().is_some());
     if let Some(ending) = ending {
         assert!(ended(store, name, ending).await.written().is_some());
@@ -413,7 +413,7 @@ pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
     for (number, request) in [token_request(1), card_request(), void_request()].into_iter().enumerate() {
         for (ending_number, ending) in endings().into_iter().enumerate() {
             let name = format!("intent-{number}-{ending_number}");
-            let change = |by| begin_at(SERVICE, Begin::First, &name, request.clone(), by, at(1));
+            let change = |by| begin_at(SERVICE, Begin::Plain, &name, request.clone(), by, at(1));
             let begun = apply(&store, change(&store)).await.written();
             assert_eq!(other.find(&key(&name)).await.unwrap(), begun, "while it is sent");
             assert_eq!(apply(&other, change(&other)).await, Applied::Refused(Refusal::Known, begun));
@@ -479,7 +479,7 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
             let change = match what {
                 0..=3 | 11..=12 => {
                     let request = token_request(i64::from(what % 2 + 1));
-                    let begin = if what <= 3 { Begin::First } else { Begin::AfterRejection };
+                    let begin = if what <= 3 { Begin::Plain } else { Begin::AfterRejection };
                     let (service, owner) = (SERVICE.to_owned(), store.owner().clone());
                     let attempt_id = attempt.clone();
                     let new = NewAttempt { begin, service, request, attempt_id, owner };
@@ -542,7 +542,7 @@ pub(crate) async fn one_of_many_concurrent_begins_wins_whatever_its_service_d47<
         for attempts in 1..=2 {
             let winners = raced(&stores, |number, store| {
                 let service = if number < 6 { SERVICE } else { OTHER };
-                begin_at(service, Begin::First, &name, token_request(10_50), store, at(1))
+                begin_at(service, Begin::Plain, &name, token_request(10_50), store, at(1))
             });
             let winners = winners.await;
             let kept = row(&*stores[0], &name).await;
@@ -675,7 +675,7 @@ pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P
 
 /// Begins and ends this key at this time by the sender's clock.
 async fn charged_at(name: &str, store: &impl IntentStore, time: SystemTime) {
-    let change = begin_at(SERVICE, Begin::First, name, token_request(1), store, time);
+    let change = begin_at(SERVICE, Begin::Plain, name, token_request(1), store, time);
     let begun = apply(store, change).await.written().unwrap();
     apply(store, Change::end_of(begun, as_processed(&format!("txn_{name}")), time)).await;
 }
@@ -760,7 +760,7 @@ pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
     let dead = place.open().await;
     begun(&dead, "dead").await;
     let void = key("void");
-    apply(&dead, begin_at(SERVICE, Begin::First, "void", void_request(), &dead, at(1))).await;
+    apply(&dead, begin_at(SERVICE, Begin::Plain, "void", void_request(), &dead, at(1))).await;
     let live = place.open().await;
     begun(&live, "live").await;
     dead.close().await;
@@ -822,7 +822,7 @@ async fn unknown(text: &str, request: IntentRequest, store: &impl IntentStore) {
 }
 
 async fn unknown_at(service: &str, text: &str, request: IntentRequest, store: &impl IntentStore) {
-    apply(store, begin_at(service, Begin::First, text, request, store, at(1))).await;
+    apply(store, begin_at(service, Begin::Plain, text, request, store, at(1))).await;
     ended(store, text, Ending::Unknown(Failure::of_kind("timeout"))).await;
 }
 

@@ -219,7 +219,7 @@ async fn apply(store: &impl IntentStore, change: Change) -> Intent {
 }
 
 fn begin(name: &str, attempt: u64, request: IntentRequest, service: &str) -> Change {
-    let begin = if attempt == 1 { Begin::First } else { Begin::AfterRejection };
+    let begin = if attempt == 1 { Begin::Plain } else { Begin::AfterRejection };
     let (id, owner) = (AttemptId::from_kept(format!("{name}-{attempt}")), OwnerId::from_kept("owner"));
     Change::begin(
         key(name),

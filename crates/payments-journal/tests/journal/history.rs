@@ -20,7 +20,7 @@ fn request(token: &str) -> IntentRequest {
 }
 
 fn begin(name: &str, second: u64) -> Change {
-    let begin = if second == 1 { Begin::First } else { Begin::AfterRejection };
+    let begin = if second == 1 { Begin::Plain } else { Begin::AfterRejection };
     begin_as(begin, name, request(&format!("tok_{name}")), second)
 }
 

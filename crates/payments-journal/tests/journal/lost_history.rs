@@ -19,7 +19,7 @@ fn begin_as(begin: Begin, name: &str) -> Change {
 }
 
 fn begin(found: Option<&Intent>, name: &str) -> Intent {
-    let begin = if found.is_some() { Begin::AfterRejection } else { Begin::First };
+    let begin = if found.is_some() { Begin::AfterRejection } else { Begin::Plain };
     begin_as(begin, name).decide(found).unwrap()
 }
 
@@ -51,7 +51,7 @@ fn endings() -> [(Ending, StateName); 4] {
 
 /// No call sends it.
 fn assert_never_sent(intent: &Intent) {
-    for begin in [Begin::First, Begin::AfterRejection] {
+    for begin in [Begin::Plain, Begin::AfterRejection] {
         assert!(begin_as(begin, "again").decide(Some(intent)).is_err(), "{intent:?}");
     }
 }
@@ -193,7 +193,7 @@ fn end_of_an_attempt_before_the_recorded_one_is_a_late_finding_d49() {
         for ending in [rejected(429), not_processed(), unknown()] {
             let written = end(&begun, ending).decide(Some(&recorded)).ok();
             // Never less than what is recorded.
-            let may_be_sent = |intent: &Intent| begin_as(Begin::First, "again").decide(Some(intent)).is_ok();
+            let may_be_sent = |intent: &Intent| begin_as(Begin::Plain, "again").decide(Some(intent)).is_ok();
             assert!(may_be_sent(&recorded) || written.is_none_or(|written| !may_be_sent(&written)));
         }
     }
@@ -225,7 +225,7 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
         (&refused, begin_as(Begin::AfterRejection, "again")),
         (&refused, by_status),
         (&refused, by_name.clone()),
-        (&reopened, begin_as(Begin::First, "again")),
+        (&reopened, begin_as(Begin::Plain, "again")),
         (&reopened, begin_as(Begin::AfterRejection, "again")),
         (&reopened, by_name),
     ] {
@@ -249,9 +249,9 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
     // What changes nothing, and a call for another service.
     let marked = may_lack(at(4)).decide(Some(&refused)).unwrap();
     for change in [
-        begin_as(Begin::First, "again"),
+        begin_as(Begin::Plain, "again"),
         Change::reopen(key(), Some(&[400]), "ada", None, at(8)),
-        begin_at("https://sandbox.example.com", Begin::First, "again", request(10), 5),
+        begin_at("https://sandbox.example.com", Begin::Plain, "again", request(10), 5),
     ] {
         assert!(change.decide(Some(&marked)).is_err());
     }
@@ -304,7 +304,7 @@ fn lost_attempt_that_may_have_moved_money_stays_to_be_resolved_d49() {
         assert_eq!(ended.state.name(), StateName::Unknown, "{ended:?}");
         assert_never_sent(&ended);
         let resolved = resolve(&ended, none_found().note("neither is in the report"));
-        assert!(begin_as(Begin::First, "again").decide(Some(&resolved)).is_ok(), "a person has decided");
+        assert!(begin_as(Begin::Plain, "again").decide(Some(&resolved)).is_ok(), "a person has decided");
         let again = begin(Some(&resolved), "again");
         assert_eq!(self::ended(&again, not_processed()).state.name(), StateName::NotProcessed);
     }
@@ -350,7 +350,7 @@ fn copy_from_before_the_kept_history_is_an_older_row_d49() {
 #[test]
 fn row_of_a_lost_and_a_found_one_is_as_old_and_as_changed_as_both_d49() {
     let lost = tried_again_for_long(begin(None, "1"));
-    let since = begin_at(SERVICE, Begin::First, "since", request(10), 6).decide(None).unwrap();
+    let since = begin_at(SERVICE, Begin::Plain, "since", request(10), 6).decide(None).unwrap();
     let both = end(&lost, unknown()).decide(Some(&since)).unwrap();
     assert_eq!((both.attempt_id, both.created_at), (since.attempt_id, lost.created_at));
     assert_eq!(both.revision, lost.revision + 1);
@@ -372,7 +372,7 @@ fn step(row: Option<Intent>, what: u8, name: &str) -> Option<Intent> {
     let end = |row: &Intent, ending| Change::end_of(row.clone(), ending, at(7)).decide(Some(row)).ok();
     let changed = match (what, &row) {
         (0..=3, found) => {
-            let begin = if found.is_some() { Begin::AfterRejection } else { Begin::First };
+            let begin = if found.is_some() { Begin::AfterRejection } else { Begin::Plain };
             begin_as(begin, name).decide(found.as_ref()).ok()
         }
         (_, None) => None,
@@ -413,7 +413,7 @@ proptest! {
         };
         let copy = steps(None, &kept, "kept");
         let begun = steps(copy.clone(), &lost, "lost");
-        let begin = if begun.is_some() { Begin::AfterRejection } else { Begin::First };
+        let begin = if begun.is_some() { Begin::AfterRejection } else { Begin::Plain };
         let begun = begin_as(begin, "n").decide(begun.as_ref()).ok();
         let Some(begun) = begun else { return Ok(()) };
         let accepted = if is_named {
@@ -455,14 +455,14 @@ proptest! {
             Ending::Processed(id) => {
                 let now = now.unwrap();
                 prop_assert!(written.is_some() && now.held_transactions().any(|held| held == id), "{now:?}");
-                prop_assert!(!may_begin(now, Begin::First) && !may_begin(now, Begin::AfterRejection));
+                prop_assert!(!may_begin(now, Begin::Plain) && !may_begin(now, Begin::AfterRejection));
             }
             // Also if the attempt that has begun since then moved no money.
             Ending::Unknown(_) => {
                 let now = now.unwrap();
                 let newest = Change::end(key(), now.attempt_id.clone(), not_processed(), at(9)).decide(Some(now)).ok();
                 for row in [Some(now), newest.as_ref()].into_iter().flatten() {
-                    prop_assert!(!may_begin(row, Begin::First) && !may_begin(row, Begin::AfterRejection), "{row:?}");
+                    prop_assert!(!may_begin(row, Begin::Plain) && !may_begin(row, Begin::AfterRejection), "{row:?}");
                 }
             }
             _ => {}

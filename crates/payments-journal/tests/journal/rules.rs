@@ -15,7 +15,7 @@ use crate::decisions::{
 };
 
 fn begin(name: &str, cents: i64) -> Change {
-    begin_as(Begin::First, name, request(cents), 9)
+    begin_as(Begin::Plain, name, request(cents), 9)
 }
 
 fn begin_after_rejection(name: &str, cents: i64) -> Change {
@@ -27,7 +27,7 @@ fn end(name: &str, ending: Ending) -> Change {
 }
 
 fn sending() -> Intent {
-    begin_as(Begin::First, "first", request(10), 1).decide(None).unwrap()
+    begin_as(Begin::Plain, "first", request(10), 1).decide(None).unwrap()
 }
 
 fn resolve(read: &Intent, resolution: Resolution) -> Option<Intent> {
@@ -470,7 +470,7 @@ fn person_reopens_rows_rejected_with_that_status() {
 #[test]
 fn no_call_for_another_service_begins_with_a_used_key_d47() {
     const OTHER: &str = "https://sandbox.example.com";
-    for begin in [Begin::First, Begin::AfterRejection] {
+    for begin in [Begin::Plain, Begin::AfterRejection] {
         let change = begin_at(OTHER, begin, "second", request(10), 9);
         assert_changes(&change, &[]);
         // Nor after a person has reopened it.
@@ -527,12 +527,12 @@ impl Parts {
     }
 
     fn begin(self) -> Change {
-        begin_as(Begin::First, "second", self.request(), 9)
+        begin_as(Begin::Plain, "second", self.request(), 9)
     }
 
     /// As rejected with HTTP 400.
     fn rejected(self) -> Intent {
-        let sending = begin_as(Begin::First, "first", self.request(), 1).decide(None).unwrap();
+        let sending = begin_as(Begin::Plain, "first", self.request(), 1).decide(None).unwrap();
         end("first", rejected(400)).decide(Some(&sending)).unwrap()
     }
 

@@ -84,7 +84,7 @@ impl Input {
         let (key, at, owner) = (key(), UNIX_EPOCH, OwnerId::from_kept("owner"));
         match self {
             Self::Begin { is_after_rejection, is_same_request } => {
-                let begin = if is_after_rejection { Begin::AfterRejection } else { Begin::First };
+                let begin = if is_after_rejection { Begin::AfterRejection } else { Begin::Plain };
                 let cents = if is_same_request { 10_50 } else { 10_51 };
                 Change::begin(
                     key,
@@ -107,7 +107,7 @@ impl Input {
                 let begin = Change::begin(
                     key,
                     NewAttempt {
-                        begin: Begin::First,
+                        begin: Begin::Plain,
                         service: "https://pay.example.com".to_owned(),
                         request: request(10_50),
                         attempt_id: attempt.id(),

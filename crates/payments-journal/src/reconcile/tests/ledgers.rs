@@ -162,7 +162,7 @@ impl World {
         let attempts = 1 + u32::from(random.percent(30));
         for number in 1..=attempts {
             let new =
-                new_attempt(if number == 1 { Begin::First } else { Begin::AfterRejection }, request.clone());
+                new_attempt(if number == 1 { Begin::Plain } else { Begin::AfterRejection }, request.clone());
             let attempt = new.attempt_id.clone();
             let begun = Change::begin(name.clone(), new, begun_at).decide(intent.as_ref());
             let begun = begun.expect("it begins");

@@ -29,7 +29,7 @@ pub(crate) fn begin_for(other: &MemoryStore) -> Change {
     Change::begin(
         key(),
         NewAttempt {
-            begin: Begin::First,
+            begin: Begin::Plain,
             service: FakeGateway::BASE_URL.to_owned(),
             request,
             attempt_id: AttemptId::new(),
