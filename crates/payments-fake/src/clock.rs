@@ -172,35 +172,42 @@ impl Future for ManualSleep {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Self { clock, key } = &*self;
+        // No code of a waker runs while the lock is held: it may drop a task that sleeps too.
+        let waker = context.waker().clone();
         let mut state = clock.state();
         if state.elapsed >= key.0 {
-            state.sleeps.remove(key);
+            let removed = state.sleeps.remove(key);
+            drop(state);
+            drop(removed);
             return Poll::Ready(());
         }
         if !clock.0.auto || state.pauses > 0 {
-            state.sleeps.insert(*key, Some(context.waker().clone()));
+            let replaced = state.sleeps.insert(*key, Some(waker));
+            drop(state);
+            drop(replaced);
             return Poll::Pending;
         }
         // One sleep ends per poll, the earliest of all, so that its waiter runs before the time moves on.
         state.sleeps.entry(*key).or_default();
-        let (earliest, waker) = state.sleeps.pop_first().expect("this sleep was just added");
+        let (earliest, its_waker) = state.sleeps.pop_first().expect("this sleep was just added");
         state.elapsed = state.elapsed.max(earliest.0);
         drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
+        if let Some(its_waker) = its_waker {
+            its_waker.wake();
         }
         if earliest == *key {
             return Poll::Ready(());
         }
         // Even if this one ends at the same time: the older one is first, and its waiter has not run yet.
-        context.waker().wake_by_ref();
+        waker.wake();
         Poll::Pending
     }
 }
 
 impl Drop for ManualSleep {
     fn drop(&mut self) {
-        self.clock.state().sleeps.remove(&self.key);
+        let waker = self.clock.state().sleeps.remove(&self.key);
+        drop(waker);
     }
 }
 
@@ -215,7 +222,7 @@ impl Drop for Pause {
             return;
         }
         // Sleeps that were polled during the pause are polled again, which moves the clock.
-        let wakers: Vec<_> = state.sleeps.values().flatten().cloned().collect();
+        let wakers: Vec<_> = state.sleeps.values_mut().filter_map(Option::take).collect();
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -239,6 +246,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
+    use std::task::Wake;
     use std::thread;
 
     use super::*;
@@ -284,6 +292,29 @@ mod tests {
         drop(clock.sleep(SECOND));
         block_on(clock.sleep(SECOND * 5));
         assert_eq!(clock.elapsed(), SECOND * 5);
+        assert!(clock.state().sleeps.is_empty());
+    }
+
+    /// A task that owns a sleep is dropped with its waker, which is dropped with another sleep.
+    #[test]
+    fn a_waker_that_owns_a_sleep_can_be_dropped() {
+        struct Owner(#[expect(dead_code, reason = "dropped")] Mutex<Sleep>);
+        impl Wake for Owner {
+            fn wake(self: Arc<Self>) {}
+        }
+        let clock = ManualClock::new();
+        let poll = |sleep: &mut Sleep| {
+            let owner = Waker::from(Arc::new(Owner(Mutex::new(clock.sleep(SECOND * 9)))));
+            sleep.as_mut().poll(&mut Context::from_waker(&owner))
+        };
+        let mut sleep = clock.sleep(SECOND);
+        assert!(poll(&mut sleep).is_pending());
+        assert!(poll(&mut sleep).is_pending());
+        clock.advance(SECOND);
+        assert!(poll(&mut sleep).is_ready());
+        let mut dropped = clock.sleep(SECOND);
+        assert!(poll(&mut dropped).is_pending());
+        drop(dropped);
         assert!(clock.state().sleeps.is_empty());
     }
 
