@@ -27,6 +27,13 @@ pub(crate) enum Fate {
     MovedNothing,
 }
 
+impl Fate {
+    /// Whether it was charged, or may have been.
+    pub(crate) const fn is_made(self) -> bool {
+        matches!(self, Self::Open | Self::Charged)
+    }
+}
+
 impl From<&Intent> for Fate {
     fn from(intent: &Intent) -> Self {
         match &intent.state {
@@ -122,6 +129,12 @@ fn is_for_the_same(payment: &IntentRequest, other: &IntentRequest) -> bool {
             Subject::Transaction(_) => false,
             subject => *subject == other.subject && payment.amount == other.amount,
         }
+}
+
+/// Whether two payments are nearly certainly one that was charged twice, if both were charged.
+fn is_twin(payment: Keyed<'_>, other: Keyed<'_>) -> bool {
+    let is_of_key = |it| matches!(it, Likeness::Key | Likeness::RoundedKey | Likeness::KeyIsReference);
+    payment.0 != other.0 && is_for_the_same(payment.1, other.1) && likenesses(payment, other).any(is_of_key)
 }
 
 fn likenesses(payment: Keyed<'_>, other: Keyed<'_>) -> impl Iterator<Item = Likeness> {
@@ -347,6 +360,21 @@ impl EarlierCharges {
             }
         }
         warning.map_or(Compared::Send, |(key, likeness)| Compared::Warn(key, likeness))
+    }
+
+    /// Whether a payment that was charged may have been charged under one of these keys too.
+    pub(crate) fn may_have_twins(&self) -> bool {
+        self.charges.values().any(|(intent, scope)| *scope == Scope::Run && Fate::from(intent).is_made())
+    }
+
+    /// The key under which a payment that was charged may have been charged too.
+    pub(crate) fn twin(&self, payment: Keyed<'_>) -> Option<&IntentKey> {
+        let marks = marks(payment);
+        let mut keys = marks.iter().filter_map(|mark| self.by_mark.get(mark)).flatten();
+        keys.find(|key| {
+            let (intent, scope) = &self.charges[*key];
+            *scope == Scope::Run && Fate::from(intent).is_made() && is_twin(payment, (key, &intent.request))
+        })
     }
 
     /// The keys that may be charged later, or whose charge may turn out to have moved no money.

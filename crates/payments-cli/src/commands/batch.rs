@@ -22,9 +22,9 @@ use std::thread;
 use payments_journal::{Journal, JournaledClient, StateName};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
-use self::billing_file::{BillingFile, refuse_ignored_fields};
+use self::billing_file::{BillingFile, BillingRow, refuse_ignored_fields};
 use self::charge_result::FinishedCharge;
 use self::counting::Counting;
 use self::inspection::{Inspected, Rules, inspect};
@@ -36,6 +36,7 @@ use self::throttle::Throttle;
 use super::operations::of_receipt;
 use crate::args::ClientOptions;
 use crate::args::batch::BatchArguments;
+use crate::call::journaled::LAST_WRITES;
 use crate::call::{Prepared, journaled_failure, trace};
 use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, Situation};
 use crate::output::Output;
@@ -134,7 +135,7 @@ async fn charge_file(
         return Err(Abandoned::Signal(signal).before_sending());
     }
     let newer = newer.unwrap_or_else(|| RecentPages::of(journal.pages(StateName::ALL)));
-    let newcomers = Newcomers::new(journal.clone(), newer, keys, watched);
+    let mut newcomers = Newcomers::new(journal.clone(), newer, keys, watched);
     let run = Run::new(
         JournaledClient::new(client.build(), journal),
         file.to_send(fates, &settings.keys),
@@ -143,8 +144,33 @@ async fn charge_file(
         progress,
     );
     has_begun.set(true);
-    let summary = run_and_close(run.compared_with(newcomers), place, interrupt).await;
+    let mut summary = run.compared_with(&mut newcomers).complete(async || interrupt.arrived().await).await;
+    let rows = file.rows(&settings.keys).0.into_iter().flatten().filter_map(|row| row.content.ok());
+    warn_of_twins(&mut newcomers, rows, &mut summary, interrupt).await;
+    let closing = place.close(summary.given_up.is_none());
+    if catch_panic(interrupt.or_signal(closing)).await.is_none() {
+        summary.stop(Stop::Internal);
+    }
     Ok(Report::Batch(Box::new(summary)))
+}
+
+/// Warns of rows that others have charged too: two charges at the same moment do not see each other.
+async fn warn_of_twins(
+    newcomers: &mut Newcomers,
+    rows: impl Iterator<Item = BillingRow>,
+    summary: &mut Summary,
+    interrupt: &mut Interrupt,
+) {
+    // What cannot be found out now, the next run says.
+    if summary.given_up.is_some() || matches!(summary.stop, Some(Stop::Journal(_))) {
+        return;
+    }
+    let comparing = timeout(LAST_WRITES, catch_panic(newcomers.charged_twice(rows)));
+    match interrupt.or_signal(comparing).await {
+        Ok(Ok(Some(Ok(twins)))) => twins.warning().iter().for_each(|warning| stderr::warn(warning)),
+        Ok(Ok(None)) => _ = summary.stop(Stop::Internal),
+        Ok(Ok(Some(Err(_))) | Err(_)) | Err(_) => {}
+    }
 }
 
 /// Checks the file on another thread, while signals are still handled.
@@ -179,16 +205,6 @@ async fn check_journal(
         )),
     }
     Ok(())
-}
-
-/// Sends the rows, then closes the journal, which has everything that it could record.
-async fn run_and_close(run: Run<'_>, place: &JournalPlace, interrupt: &mut Interrupt) -> Summary {
-    let mut summary = run.complete(async || interrupt.arrived().await).await;
-    let closing = place.close(summary.given_up.is_none());
-    if catch_panic(interrupt.or_signal(closing)).await.is_none() {
-        summary.stop(Stop::Internal);
-    }
-    summary
 }
 
 /// The report of a row's charge, and the row's reference.

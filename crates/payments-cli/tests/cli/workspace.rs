@@ -11,7 +11,7 @@ use payments_core::OperationName;
 use payments_fake::{Fault, Gate, block_on};
 use payments_journal::internals::{Begin, Change, Ending, IntentStore as _, NewAttempt};
 use payments_journal::{AttemptId, Failure, IntentKey, SqliteStore};
-use payments_model::TokenTransaction;
+use payments_model::{TokenTransaction, TransactionId};
 use payments_sandbox::BlockingSandbox;
 use serde_json::Value;
 
@@ -146,6 +146,20 @@ impl Workspace {
                 scope.spawn(|| some.iter().for_each(add));
             }
         });
+        block_on(store.close());
+    }
+
+    /// A processed charge of this payment at the sandbox, as another process writes it into the journal.
+    pub(crate) fn add_charge(&self, key: &str, payment: &str) {
+        let store = SqliteStore::open(self.journal()).expect("it opens");
+        let (key, now) = (IntentKey::new(key).expect("it is valid"), SystemTime::now());
+        let payment = TokenTransaction::from_json(payment.as_bytes()).expect("it is valid");
+        let new = NewAttempt { request: (&payment).into(), ..new_attempt(&store, self.sandbox.base_url()) };
+        let attempt = new.attempt_id.clone();
+        let paid = Ending::Processed(TransactionId::new(format!("txn_{key}")).expect("it is valid"));
+        for change in [Change::begin(key.clone(), new, now), Change::end(key, attempt, paid, now)] {
+            block_on(store.apply(change)).expect("it is written");
+        }
         block_on(store.close());
     }
 

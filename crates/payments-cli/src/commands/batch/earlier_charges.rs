@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use payments_journal::{IntentRequest, StoreError};
+use payments_journal::{IntentKey, IntentRequest, StoreError};
 
 use super::billing_file::BillingRow;
 use super::hashes::Hashes;
@@ -21,27 +21,31 @@ pub(super) struct RowHashes {
     pub(super) keys: Hashes,
     /// What an earlier charge has in common with a row to send.
     pub(super) marks: Hashes,
+    /// The same of a row that was charged.
+    pub(super) charged: Hashes,
     /// What another row has in common with a valid row.
     pub(super) names: Hashes,
 }
 
-/// The problems of rows to send that may be the same payment as a charge of the journal, and those of which a person is warned. Of
-/// charges whose keys are in the file only open ones count here: rows are compared with each other. The rows are read `again` only if
-/// there may be such a charge. Keys that would be one if they were sent again are added to `watched`.
-pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
+/// The problems of rows to send that may be the same payment as a charge of the journal, and those of which a person is warned; and
+/// the rows that were charged beside such a charge. Of charges whose keys are in the file only open ones count here: rows are
+/// compared with each other. The rows are read `again` only if there may be such a charge. Keys that would be one if they were sent
+/// again are added to `watched`.
+pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
     pages: &mut RecentPages,
     service: &str,
-    RowHashes { keys, marks, .. }: &mut RowHashes,
+    RowHashes { keys, marks, charged: charged_marks, .. }: &mut RowHashes,
     watched: &mut EarlierCharges,
     again: impl FnOnce() -> I,
-) -> Result<(Vec<Problem>, Repeats), StoreError> {
-    let (mut problems, mut repeats) = (Vec::new(), Repeats::default());
-    if marks.is_empty() {
-        return Ok((problems, repeats));
+) -> Result<(Vec<Problem>, Repeats, Twins), StoreError> {
+    let (mut problems, mut repeats, mut charged_twice) = (Vec::new(), Repeats::default(), Twins::default());
+    if marks.is_empty() && charged_marks.is_empty() {
+        return Ok((problems, repeats, charged_twice));
     }
-    keys.sort();
-    marks.sort();
-    let mut charged = EarlierCharges::of_service(service);
+    for hashes in [&mut *keys, &mut *marks, &mut *charged_marks] {
+        hashes.sort();
+    }
+    let [mut charged, mut twins] = [(); 2].map(|()| EarlierCharges::of_service(service));
     let (mut refusing, mut warned) = (0, HashSet::new());
     while refusing < MOST_KEPT
         && let Some(intents) = pages.next().await?
@@ -49,12 +53,16 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
         for intent in intents.into_iter().filter(|intent| intent.is_of(service)) {
             let fate = Fate::from(&intent);
             let mut common = links((&intent.key, &intent.request));
+            let may_be_twin = fate.is_made() && common.iter().any(|(_, mark)| charged_marks.have(mark));
             common.retain(|(_, mark)| marks.have(mark));
             if keys.have(&intent.key) {
                 if fate == Fate::Open && common.iter().any(|(_, (form, ..))| *form == Form::Reference) {
                     charged.add(intent, Scope::File);
                 }
                 continue;
+            }
+            if may_be_twin {
+                twins.add(intent.clone(), Scope::Run);
             }
             if intent.moved_nothing() && !common.is_empty() {
                 watched.add(intent.clone(), Scope::Run);
@@ -76,11 +84,21 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
             }
         }
     }
-    if charged.is_empty() {
-        return Ok((problems, repeats));
+    if charged.is_empty() && twins.is_empty() {
+        return Ok((problems, repeats, charged_twice));
     }
-    for row in again() {
-        match charged.compare((&row.key, &IntentRequest::from(&row.payment))) {
+    for (row, fate) in again() {
+        let request = IntentRequest::from(&row.payment);
+        let payment = (&row.key, &request);
+        if fate.is_made()
+            && let Some(other) = twins.twin(payment)
+        {
+            charged_twice.add(row.line, &row.key, other);
+        }
+        if fate != Fate::ToSend {
+            continue;
+        }
+        match charged.compare(payment) {
             Compared::Send => {}
             Compared::Warn(key, likeness) => repeats.add(&row, &format!("{key} of an earlier run"), likeness),
             Compared::Refuse([what, advice]) => {
@@ -93,7 +111,7 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
                     are clearly others";
         problems.push(Problem::new(1, "file", rule));
     }
-    Ok((problems, repeats))
+    Ok((problems, repeats, charged_twice))
 }
 
 /// The names of a row, under which another row may be the same payment, with what is charged: those of its key, then of its reference.
@@ -226,6 +244,26 @@ impl Repeats {
     pub(super) fn warning_of_charged(&self) -> Option<String> {
         self.of_key.warning(
             "rows whose keys are one key in two spellings, and which were both charged, or may have been, with the same token and amount",
+            "unless they are payments of their own, somebody was charged twice: undo one of the two",
+            false,
+        )
+    }
+}
+
+/// Rows that were charged, each with another key under which the payment was charged too.
+#[derive(Debug, Default)]
+pub(super) struct Twins(Examples);
+
+impl Twins {
+    /// Adds a row of which the other key is known.
+    pub(super) fn add(&mut self, line: u64, key: &IntentKey, other: &IntentKey) {
+        self.0.add(format!("line {line}: {key} and {other}"));
+    }
+
+    pub(super) fn warning(&self) -> Option<String> {
+        self.0.warning(
+            "rows that were charged, or may have been, although the journal has a charge with the same token and amount whose key is \
+             theirs in another spelling, or their ReferenceNo",
             "unless they are payments of their own, somebody was charged twice: undo one of the two",
             false,
         )

@@ -20,6 +20,7 @@ use crate::report::run::Summary;
 use crate::rows::card_like_ids;
 use crate::rows::{Problems, Role};
 use crate::settings::{KnownKeys, PrintedCommands, shell_word};
+use crate::stderr;
 use crate::style::for_terminal;
 
 /// A valid file: every row can be charged or has been charged.
@@ -210,12 +211,18 @@ impl Inspection<'_> {
         };
         self.inspected.fates.push(fate);
         let marks = marks((&row.key, &IntentRequest::from(&row.payment)));
-        if fate == Fate::ToSend {
-            if self.journal.is_some() {
+        if self.journal.is_some() {
+            let hashes = match fate {
+                Fate::ToSend => Some(&mut self.hashes.marks),
+                fate => fate.is_made().then_some(&mut self.hashes.charged),
+            };
+            if let Some(hashes) = hashes {
                 for mark in &marks {
-                    self.hashes.marks.add(mark);
+                    hashes.add(mark);
                 }
             }
+        }
+        if fate == Fate::ToSend {
             self.without_reference += u64::from(row.payment.reference_no().is_none());
         }
         for (_, name) in names(marks) {
@@ -233,13 +240,15 @@ impl Inspection<'_> {
             let rows = again().zip(fates.iter());
             rows.filter_map(|(row, fate)| Some((row.content.ok()?, *fate)))
         };
+        // These are about the past, and a refused file changes nothing about them.
+        let mut charged = Vec::new();
         let mut pages = self.journal.map(|journal| RecentPages::of(journal.pages(StateName::ALL)));
         if let Some(pages) = &mut pages {
-            let to_send = || rows().filter(|(_, it)| *it == Fate::ToSend).map(|(row, _)| row);
-            let found = charged_before(pages, &self.rules.service, hashes, watched, to_send).await;
-            let (refused, repeats) = found.map_err(|error| cannot_read_journal(&error))?;
+            let found = charged_before(pages, &self.rules.service, hashes, watched, rows).await;
+            let (refused, repeats, twins) = found.map_err(|error| cannot_read_journal(&error))?;
             self.problems.extend(refused);
             warnings.extend(repeats.warnings("a processed charge"));
+            charged.extend(twins.warning());
         }
         if let [first, ..] = &self.charged_twice[..] {
             warnings.push(format!(
@@ -269,13 +278,19 @@ impl Inspection<'_> {
         }
         let (problems, repeats, charged_twice) = compare_in_file(self.hashes.names, rows);
         self.problems.extend(problems);
-        warnings.extend(charged_twice.warning_of_charged());
+        charged.extend(charged_twice.warning_of_charged());
         if fates.is_empty() && self.problems.is_empty() {
             // A billing run without rows is probably a failed export, and must not look like a success.
             self.problems.push(Problem::new(1, "file", "has no rows"));
         }
         let about_others = |failure| about_other_services(failure, &self.of_others, &self.rules.service);
-        self.problems.refuse().map_err(about_others)?;
+        if let Err(failure) = self.problems.refuse() {
+            for warning in &charged {
+                stderr::warn(warning);
+            }
+            return Err(about_others(failure));
+        }
+        warnings.extend(charged);
         if self.without_reference > 0 {
             warnings.push(format!(
                 "rows to send without a ReferenceNo: {}; if a response is lost, no report can tell them apart",

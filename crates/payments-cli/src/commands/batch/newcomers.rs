@@ -8,9 +8,10 @@ use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Journal, P
 use tokio::time::Instant;
 
 use super::billing_file::BillingRow;
+use super::earlier_charges::Twins;
 use super::hashes::Hashes;
 use crate::call::admission::find_all;
-use crate::call::same_payment::{Compared, EarlierCharges, Scope};
+use crate::call::same_payment::{Compared, EarlierCharges, Fate, Scope};
 
 /// The charges that were not made when the file was checked.
 pub(super) struct Newcomers {
@@ -82,6 +83,30 @@ impl Newcomers {
         let now = Instant::now();
         self.look_at = now + LOOK_EVERY.max((now - begun) * SHARE_OF_TIME);
         Ok(())
+    }
+
+    /// The rows of the file that were charged, and which others have charged under another key since the file was checked.
+    pub(super) async fn charged_twice(
+        &mut self,
+        rows: impl Iterator<Item = BillingRow>,
+    ) -> Result<Twins, StoreError> {
+        self.look_at = Instant::now();
+        self.look().await?;
+        let mut found = Vec::new();
+        if self.charges.may_have_twins() {
+            found.extend(rows.filter_map(|row| {
+                let other = self.charges.twin((&row.key, &IntentRequest::from(&row.payment)))?;
+                Some((row.line, row.key, other.clone()))
+            }));
+        }
+        let intents = find_all(&self.journal, found.iter().map(|(_, key, _)| key.clone())).await?;
+        let mut twins = Twins::default();
+        for ((line, key, other), intent) in found.iter().zip(intents) {
+            if intent.is_some_and(|intent| Fate::from(&intent).is_made()) {
+                twins.add(*line, key, other);
+            }
+        }
+        Ok(twins)
     }
 
     fn add(&mut self, intent: Intent) {

@@ -36,7 +36,7 @@ pub(super) struct Run<'a> {
     in_flight: JoinSet<FinishedCharge>,
     counting: Counting<'a>,
     progress: Progress,
-    newcomers: Option<Newcomers>,
+    newcomers: Option<&'a mut Newcomers>,
     /// Why the service was last found to have problems, in one or two words.
     last_problem: &'static str,
     /// When a charge last ended, or the first of those in flight started.
@@ -70,7 +70,7 @@ impl<'a> Run<'a> {
     }
 
     /// Stops before a row that another process has charged in another spelling since the file was checked.
-    pub(super) fn compared_with(self, newcomers: Newcomers) -> Self {
+    pub(super) fn compared_with(self, newcomers: &'a mut Newcomers) -> Self {
         Self { newcomers: Some(newcomers), ..self }
     }
 

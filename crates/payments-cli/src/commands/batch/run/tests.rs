@@ -125,11 +125,11 @@ impl TestRun {
         JournaledClient::new(client, self.client.journal().clone())
     }
 
-    fn run(&self, rows: u64) -> Run<'static> {
+    fn run<'a>(&self, rows: u64) -> Run<'a> {
         self.run_of("tok_approved", rows)
     }
 
-    fn run_of(&self, token: &str, rows: u64) -> Run<'static> {
+    fn run_of<'a>(&self, token: &str, rows: u64) -> Run<'a> {
         let mut all = Vec::new();
         let mut tallies = Tallies::default();
         for line in 2..rows + 2 {
@@ -277,9 +277,9 @@ async fn outage_longer_than_patience_ends_the_run_unfinished() {
 #[tokio::test(start_paused = true)]
 async fn payment_that_another_run_made_meanwhile_under_another_key_is_warned_about() {
     let setup = TestRun::slow(MemoryStore::new()).await;
-    let newcomers = setup.newcomers(["k2", "k3", "k4", "k5", "k6"], setup.no_charges());
+    let mut newcomers = setup.newcomers(["k2", "k3", "k4", "k5", "k6"], setup.no_charges());
     let payment = |line: u64| payment("tok_approved", &format!("rent {line}"));
-    let mut run = setup.run(5).one_by_one().compared_with(newcomers);
+    let mut run = setup.run(5).one_by_one().compared_with(&mut newcomers);
     let rows = run.queue.rows.map(move |row| BillingRow { payment: payment(row.line), ..row });
     run.queue = RowQueue::new(Box::new(rows));
     let (shown, lines) = mpsc::channel();
@@ -365,7 +365,7 @@ async fn payment_that_another_run_made_meanwhile_is_not_sent() {
         );
         let journal = setup.client.journal().clone();
         let newer = newer.unwrap_or_else(|| RecentPages::of(journal.pages(StateName::ALL)));
-        let newcomers = Newcomers::new(journal, newer, keys, watched);
+        let mut newcomers = Newcomers::new(journal, newer, keys, watched);
         let other = async {
             tokio::time::sleep(Duration::from_millis(500)).await;
             let client = setup.client_over(setup.gateway.transport());
@@ -375,7 +375,7 @@ async fn payment_that_another_run_made_meanwhile_is_not_sent() {
                 client.after_rejection(&key).process_token(&payment).await.unwrap();
             }
         };
-        let (summary, ()) = tokio::join!(run.compared_with(newcomers).complete(never), other);
+        let (summary, ()) = tokio::join!(run.compared_with(&mut newcomers).complete(never), other);
         let message = summary.stop_message().expect("it has stopped");
         let expected = "line 4: k4 was not sent, because a charge with this ReferenceNo";
         assert!(message.contains(expected), "{other_key}, new: {is_new}: {message}");
@@ -1027,8 +1027,8 @@ async fn signals_end_a_run_whose_journal_hangs_while_it_looks_for_charges_of_oth
         Box::pin(ready(Ok(())))
     });
     let setup = TestRun::slow(store).await;
-    let newcomers = setup.newcomers([], setup.no_charges());
-    let run = setup.run(20).one_by_one().compared_with(newcomers);
+    let mut newcomers = setup.newcomers([], setup.no_charges());
+    let run = setup.run(20).one_by_one().compared_with(&mut newcomers);
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(3)).await;
         hangs.store(true, Ordering::Relaxed);
