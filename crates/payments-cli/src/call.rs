@@ -60,7 +60,7 @@ pub(crate) fn run<C: Call>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
     let call = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
-        send(options, interrupt, read, has_begun).await
+        send(options, &output.commands, interrupt, read, has_begun).await
     };
     run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| match C::PURPOSE {
         Purpose::MoveMoney if has_begun => maybe_sent(Abandoned::Panic, None, None, &output.commands),
@@ -70,6 +70,7 @@ pub(crate) fn run<C: Call>(
 
 async fn send<C: Call>(
     options: ClientOptions,
+    commands: &PrintedCommands,
     interrupt: &mut Interrupt,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
     has_begun: &Cell<bool>,
@@ -92,8 +93,8 @@ async fn send<C: Call>(
     let failure = match interrupt.or_signal(catch_panic(call.send(&client))).await {
         Ok(Some(Ok(processed))) => return check_id(&call, &processed).map(|()| Report::Processed(processed)),
         Ok(Some(Err(error))) => hints::failure(&error, &settings),
-        Ok(None) => after_sending(&call, None, Abandoned::Panic, &settings.commands),
-        Err(signal) => after_sending(&call, None, Abandoned::Signal(signal), &settings.commands),
+        Ok(None) => after_sending(&call, None, Abandoned::Panic, commands),
+        Err(signal) => after_sending(&call, None, Abandoned::Signal(signal), commands),
     };
     if failure.outcome != FailedOutcome::Unknown {
         return Err(failure);

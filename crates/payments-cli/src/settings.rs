@@ -31,7 +31,6 @@ use crate::service::Service;
 
 /// The validated settings of a call. They hold secrets, so none of these types has `Debug`.
 pub(crate) struct Settings {
-    pub(crate) commands: PrintedCommands,
     /// With the base URL, and the service that a key belongs to which is sent with these settings.
     pub(crate) endpoint: Endpoint,
     pub(crate) keys: KnownKeys,
@@ -101,7 +100,6 @@ impl Settings {
             None => endpoint,
         };
         Ok(Self {
-            commands: PrintedCommands::repeating(options),
             warning,
             is_key_ambiguous,
             shown_base_url: keys.mask(endpoint.base_url()),
@@ -236,7 +234,7 @@ fn endpoint(options: &ClientOptions, api_key: ApiKey) -> Result<(Endpoint, Sourc
 }
 
 /// The name of the service that calls with these options go to; `None` if nothing names one.
-pub(crate) fn called_service(options: &ClientOptions) -> Result<Option<String>, Failure> {
+fn called_service(options: &ClientOptions, keys: &KnownKeys) -> Result<Option<String>, Failure> {
     let merchant = merchant(options)?;
     if merchant.is_none() && chosen_text(options.base_url.as_ref(), "--base-url", BASE_URL)?.is_none() {
         return Ok(None);
@@ -246,12 +244,12 @@ pub(crate) fn called_service(options: &ClientOptions) -> Result<Option<String>, 
         Some((label, _)) => endpoint.for_merchant(&label, ApiKey::new("any")?)?,
         None => endpoint,
     };
-    Ok(Some(KnownKeys::in_environment().mask(endpoint.service())))
+    Ok(Some(keys.mask(endpoint.service())))
 }
 
 /// The same if the options or the merchant's label name it: the base URL in a variable alone may be there for other commands.
 pub(crate) fn named_service(options: &ClientOptions) -> Result<Option<String>, Failure> {
-    let called = called_service(options)?;
+    let called = called_service(options, &KnownKeys::in_environment())?;
     Ok(called.filter(|called| options.base_url.is_some() || Service::of(called).merchant.is_some()))
 }
 

@@ -19,7 +19,7 @@ use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
 use crate::report::{DryRun, ExitCode, Processed, Report};
 use crate::rows::card_like_ids::{self, NOT_CARDS};
-use crate::settings::{JournalPlace, OpenFor};
+use crate::settings::{JournalPlace, OpenFor, PrintedCommands};
 use crate::stderr;
 
 /// A call that can be recorded in a journal.
@@ -68,7 +68,8 @@ pub(crate) fn run<C: Charge>(
         Err(failure) => return output.write(&Report::from(failure)),
     };
     let call = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
-        let ended = send_once(options, interrupt, intent, (&place, &key), read, has_begun).await;
+        let ended =
+            send_once(options, &output.commands, interrupt, intent, (&place, &key), read, has_begun).await;
         let is_interrupted = matches!(&ended, Err(failure) if failure.advice.is_interrupted);
         // If it panics, the result of the call is still reported.
         let _ = catch_panic(place.close(!is_interrupted)).await;
@@ -85,6 +86,7 @@ pub(crate) fn run<C: Charge>(
 
 async fn send_once<C: Charge>(
     options: ClientOptions,
+    commands: &PrintedCommands,
     interrupt: &mut Interrupt,
     intent: &IntentOptions,
     (place, key): (&JournalPlace, &IntentKey),
@@ -128,7 +130,7 @@ async fn send_once<C: Charge>(
     let attempt = Attempt { client: &client, key, is_after_rejection: intent.after_rejection };
     has_begun.set(true);
     let abandoned = |why| {
-        let failure = call::after_sending(&call, Some(key), why, &settings.commands);
+        let failure = call::after_sending(&call, Some(key), why, commands);
         Err(call::with_sent(failure, &call, &settings, at))
     };
     let sending = catch_panic(call.send_with(&attempt));
@@ -144,7 +146,7 @@ async fn send_once<C: Charge>(
             }
             Ok(Report::Processed(processed))
         }
-        Err(error) => Err(failed(&error, &call, &settings, at)),
+        Err(error) => Err(failed(&error, &call, &settings, commands, at)),
     }
 }
 

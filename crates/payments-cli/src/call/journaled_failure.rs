@@ -10,11 +10,17 @@ use crate::call::{self, Call, hints};
 use crate::failure::{FailedOutcome, FailedResponse, Failure, Sent, Situation};
 use crate::intent::IntentNote;
 use crate::report::advice::{NEW_ATTEMPT, earlier_call, of_other_service};
-use crate::settings::{Settings, shell_word};
+use crate::settings::{PrintedCommands, Settings, shell_word};
 
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
-pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
-    let failure = with_note(error, settings);
+pub(crate) fn failed<C: Call>(
+    error: &Error,
+    call: &C,
+    settings: &Settings,
+    commands: &PrintedCommands,
+    at: SystemTime,
+) -> Failure {
+    let failure = with_note(error, settings, commands);
     if matches!(failure.situation, Situation::Journal | Situation::OtherService) {
         // Nothing was sent now, and this service knows of nothing that was sent before: there is nothing to search for yet.
         return failure;
@@ -48,7 +54,7 @@ pub(super) fn journal_not_opened(failure: Failure) -> Failure {
 }
 
 /// The failure of a call with a key, with hints and the journal's part.
-fn with_note(error: &Error, settings: &Settings) -> Failure {
+fn with_note(error: &Error, settings: &Settings, commands: &PrintedCommands) -> Failure {
     let (situation, message) = (Situation::of(error), error.to_string());
     let mut failure = match error.cause() {
         Cause::Call(call_error) => hints::failure_saying(call_error, message, settings),
@@ -69,7 +75,7 @@ fn with_note(error: &Error, settings: &Settings) -> Failure {
                 if (400..500).contains(&status) { format!("--status {status} ") } else { String::new() };
             failure.hint(format!(
                 "the key stays rejected until a person allows it to be sent again: {}",
-                settings.commands.retry(&format!("{status}--key={}", shell_word(error.key().as_str())))
+                commands.retry(&format!("{status}--key={}", shell_word(error.key().as_str())))
             ))
         }
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),

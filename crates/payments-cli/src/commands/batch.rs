@@ -45,7 +45,7 @@ use crate::process::run_to_report::{self, catch_panic};
 use crate::report::advice::{EARLIER_RUNS, run_lost};
 use crate::report::run::{Phase, Stop, Summary};
 use crate::report::{ExitCode, Processed, Report};
-use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
+use crate::settings::{JournalPlace, OpenFor, PrintedCommands, Settings, warn_of_a_loss};
 use crate::stderr;
 
 /// Runs the command.
@@ -53,7 +53,8 @@ pub(super) fn run(options: ClientOptions, output: &Output, arguments: BatchArgum
     let charge = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
         let place = JournalPlace::require(&arguments.place, Purpose::MoveMoney)?;
         let place = Arc::new(place.must_exist(arguments.existing_journal)?);
-        let ended = Box::pin(charge_file(options, interrupt, arguments, &place, has_begun)).await;
+        let ended =
+            Box::pin(charge_file(options, &output.commands, interrupt, arguments, &place, has_begun)).await;
         let ended = ended.map_err(|failure| match failure.situation {
             Situation::Journal | Situation::NoJournal => with_earlier_runs(failure),
             _ if failure.advice.is_interrupted => with_earlier_runs(failure),
@@ -81,6 +82,7 @@ fn with_earlier_runs(failure: Failure) -> Failure {
 
 async fn charge_file(
     options: ClientOptions,
+    commands: &PrintedCommands,
     interrupt: &mut Interrupt,
     arguments: BatchArguments,
     place: &Arc<JournalPlace>,
@@ -99,7 +101,7 @@ async fn charge_file(
     // A file with an error must leave nothing behind, so a missing journal is created only for a valid file.
     let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
     let journal = interrupt.unless_arrived(opening).await?;
-    let inspecting = inspected(file, &settings, journal.as_ref(), arguments.ids_are_not_cards);
+    let inspecting = inspected(file, &settings, commands, journal.as_ref(), arguments.ids_are_not_cards);
     let (file, Inspected { fates, summary, like_cards, warnings, keys, newer, watched }) =
         interrupt.unless_arrived(inspecting).await?;
     if like_cards > 0 {
@@ -119,7 +121,8 @@ async fn charge_file(
         interrupt.unless_arrived(check_journal(place, journal.as_ref(), has_more)).await?;
         return Ok(Report::Batch(Box::new(Summary { phase: Phase::DryRun, ..summary })));
     }
-    let open = |path: &Path| Results::open(path, &arguments.file, place, |row| described(row, &settings));
+    let open =
+        |path: &Path| Results::open(path, &arguments.file, place, |row| described(row, &settings, commands));
     let results = arguments.results.as_deref().map(open).transpose()?;
     let journal = match journal {
         Some(journal) => journal,
@@ -177,10 +180,11 @@ async fn warn_of_twins(
 async fn inspected(
     file: BillingFile,
     settings: &Settings,
+    commands: &PrintedCommands,
     journal: Option<&Journal>,
     ids_are_not_cards: bool,
 ) -> Result<(BillingFile, Inspected), Failure> {
-    let (api_keys, commands) = (settings.keys.clone(), settings.commands.clone());
+    let (api_keys, commands) = (settings.keys.clone(), commands.clone());
     let rules =
         Rules { api_keys, ids_are_not_cards, service: settings.endpoint.service().to_owned(), commands };
     let (journal, runtime) = (journal.cloned(), Handle::current());
@@ -208,11 +212,15 @@ async fn check_journal(
 }
 
 /// The report of a row's charge, and the row's reference.
-fn described(ended: &FinishedCharge, settings: &Settings) -> (Report, Option<String>) {
+fn described(
+    ended: &FinishedCharge,
+    settings: &Settings,
+    commands: &PrintedCommands,
+) -> (Report, Option<String>) {
     let FinishedCharge { row, charged, at, .. } = ended;
     let report = match charged {
         Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
-        Err(error) => journaled_failure::failed(error, &row.payment, settings, *at).into(),
+        Err(error) => journaled_failure::failed(error, &row.payment, settings, commands, *at).into(),
     };
     (report, row.payment.reference_no().map(|text| settings.reference_without_key(text)))
 }

@@ -18,20 +18,21 @@ use crate::output::Output;
 use crate::process::{Interrupt, run_to_report};
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::report::{ExitCode, Report};
-use crate::settings::{Settings, key_hint};
+use crate::settings::{PrintedCommands, Settings, key_hint};
 
 /// Checks each step and reports all of them.
 pub(super) fn run(options: ClientOptions, output: &Output) -> ExitCode {
     if options.dry_run {
         return call::run(options, output, unknown_id);
     }
-    let (checked, interrupt) = run_to_report::start(0, async |interrupt| check(options, interrupt).await);
+    let (checked, interrupt) =
+        run_to_report::start(0, async |interrupt| check(options, &output.commands, interrupt).await);
     let checked = checked.unwrap_or_else(CheckReport::without_settings);
     run_to_report::finish(output, Report::Check(Box::new(checked)), interrupt)
 }
 
 /// One lookup through the real client, which takes the same way as a payment.
-async fn check(options: ClientOptions, interrupt: &mut Interrupt) -> CheckReport {
+async fn check(options: ClientOptions, commands: &PrintedCommands, interrupt: &mut Interrupt) -> CheckReport {
     let prepared = match Prepared::new(options, interrupt, unknown_id).await {
         Ok(prepared) => prepared,
         Err(failure) => return CheckReport::without_settings(failure),
@@ -58,7 +59,7 @@ async fn check(options: ClientOptions, interrupt: &mut Interrupt) -> CheckReport
             }
         }
     });
-    let unfinished = |why| (CONNECTION, Some((KEY, call::after_sending(&id, None, why, &settings.commands))));
+    let unfinished = |why| (CONNECTION, Some((KEY, call::after_sending(&id, None, why, commands))));
     let (passed, failed) = match interrupt.or_signal(lookup).await {
         Ok(ended) => ended.unwrap_or_else(|| unfinished(Abandoned::Panic)),
         Err(signal) => unfinished(Abandoned::Signal(signal)),

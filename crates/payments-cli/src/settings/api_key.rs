@@ -135,7 +135,7 @@ fn check_key_file(_: &Metadata) -> Result<Option<&'static str>, &'static str> {
     Ok(None)
 }
 
-/// The key of the calls, or why there is none, and all that are known. It is read once, because its file may be a pipe.
+/// The key of the calls, or why there is none, and all that are known. Only this reads a key from a pipe, which can be read once.
 pub(crate) struct ReadKeys {
     pub(super) chosen: Result<Key, Failure>,
     pub(crate) known: KnownKeys,

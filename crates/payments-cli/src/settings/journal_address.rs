@@ -14,7 +14,7 @@ use crate::args::journal::PlaceOptions;
 use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
 
-/// The address of a journal, which may or may not exist. `Display` shows it without a password.
+/// The address of a journal, which may or may not exist.
 pub(crate) struct JournalAddress {
     pub(super) database: Database,
     pub(crate) source: Source,

@@ -68,7 +68,7 @@ impl PrintedCommands {
             }
         }
         let service_by_variables =
-            called_service(&ClientOptions::default()).ok().flatten().unwrap_or_default();
+            called_service(&ClientOptions::default(), &keys).ok().flatten().unwrap_or_default();
         Self { journal, service, files, service_by_variables, keys }
     }
 
