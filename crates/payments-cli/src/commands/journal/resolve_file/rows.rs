@@ -243,8 +243,8 @@ impl Columns {
             || headings.iter().any(|heading| is_only_of_an_export(heading));
         // In a file that a person wrote these columns are the person's own.
         let are_ours = is_exported || seen.iter().all(Option::is_some);
-        let ours =
-            [("Service", false), ("BegunAt", false)].map(|it| if are_ours { column(it) } else { None });
+        let ours = [("Service", false), ("BegunAt", false), (COMPARED_BY[0], false)]
+            .map(|it| if are_ours { column(it) } else { None });
         // In a file of this command the amount shows if the cells of several rows were mixed up.
         let amount = headings.iter().position(|heading| are_ours && plain(heading) == "amount");
         let amount = amount.map(|index| ("amount", index));
@@ -302,6 +302,12 @@ impl Columns {
             (Some(Word::NotProcessed), id) => {
                 if id.is_some() {
                     broken.add("TransactionId", "must be empty where the verdict is not processed");
+                }
+                let is_there = |cell: &String| status_words::against_a_charge(cell).is_none();
+                if self.cell(table, COMPARED_BY[0], broken).is_some_and(|cell| is_there(&cell)) {
+                    let rule = "is not processed, and the report has this row for the key, which would be sent again: if the row is another \
+                                payment's, empty its ReportRow";
+                    broken.add("Verdict", rule);
                 }
                 Some(TypedVerdict::NotProcessed)
             }
