@@ -75,11 +75,11 @@ fn no_call_waits_for_a_runtime_that_stands_still() {
     let [standing, other] =
         [(); 2].map(|()| runtime::Builder::new_current_thread().enable_all().build().unwrap());
     let (world, store) = standing.block_on(charged_and_unwritten());
-    let flushing = standing.block_on(async {
-        let flushing = settle(&world);
-        store.until_held().await;
-        flushing
-    });
+    let flushing = {
+        let _inside = standing.enter();
+        settle(&world)
+    };
+    standing.block_on(store.until_held());
     store.gate.add_permits(1);
     let ends = other.block_on(async {
         let work = async {
