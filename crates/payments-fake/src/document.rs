@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
 use payments_model::unversioned::{amount_in_json, printable_field_name};
@@ -220,7 +220,12 @@ pub(crate) fn to_json(value: &impl Serialize) -> String {
 /// A time in a document: RFC 3339 in UTC, to the nanosecond, so that reading it back returns the same time. A time before
 /// 1970 is written as 1970.
 pub(crate) fn timestamp(at: SystemTime) -> impl fmt::Display {
-    humantime::format_rfc3339_nanos(at.max(UNIX_EPOCH))
+    humantime::format_rfc3339_nanos(representable(at))
+}
+
+/// The nearest time that a timestamp and the date of a response can show: from 1970 to the end of 9999.
+pub fn representable(at: SystemTime) -> SystemTime {
+    at.clamp(UNIX_EPOCH, UNIX_EPOCH + Duration::from_secs(253_402_300_799))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::Request;
 use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 
+use crate::document::representable;
 use crate::gateway_core::{GatewayCore, Processed};
 use crate::randomness::SeededSource;
 use crate::settings::Settings;
@@ -258,12 +259,14 @@ impl FakeGateway {
     /// The pure core: what the network would carry back for this request at this time of day.
     ///
     /// It neither waits nor reads a clock: what a delay before the commit would hold is processed at once, and its reply is
-    /// [delayed](Reply::Delayed). The path decides the operation; scheme and host are ignored.
+    /// [delayed](Reply::Delayed). The path decides the operation; scheme and host are ignored. A time before 1970 or after 9999 counts as
+    /// the nearest one between.
     ///
     /// A request can ask for a fault: a [`Fault`] in its extensions fires for this request alone, whatever its operation,
     /// `skip` and `times` are, and only if no armed fault fires. Like an armed one, it does not fire `after_commit` or `late`
     /// if the service refuses the request.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
+        let now = representable(now);
         let (reply, record) = match self.core.process(now, self.core.receive(request)) {
             Processed::NeverArrived => return Reply::Refused,
             Processed::Done(reply, record) => (reply, record),

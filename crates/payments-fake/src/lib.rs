@@ -127,6 +127,7 @@ pub use transport::{FakeTransport, ScriptedTransport};
 /// For the other crates of this project only. It may change in any version.
 #[doc(hidden)]
 pub mod unversioned {
+    pub use crate::document::representable;
     pub use crate::envelope::ErrorEnvelope;
     pub use crate::fault::fault_from_value;
     pub use crate::fixtures::all_fixtures;

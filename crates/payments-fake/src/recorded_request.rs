@@ -19,7 +19,7 @@ use crate::{Fault, FaultKind, Reply, document};
 /// A received request, without its secrets.
 ///
 /// It is redacted when it is captured, not when it is shown. Card numbers are [masked](payments_model::mask) everywhere, and
-/// the API key is removed everywhere. The security code, the expiry date, objects and arrays, and every field that the
+/// an API key of at least eight characters is removed everywhere. The security code, the expiry date, objects and arrays, and every field that the
 /// interface does not have (such as an ACH payment's account fields) are not kept. Nothing is kept of a body that is not a
 /// JSON object. What remains is personal data, so `Debug` shows only the request line.
 ///

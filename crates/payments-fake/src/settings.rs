@@ -1,5 +1,6 @@
 use std::time::SystemTime;
 
+use crate::document::representable;
 use crate::{Choices, ManualClock};
 
 /// What a gateway is built with. It never changes afterwards, so it is read without a lock.
@@ -20,7 +21,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// The time of day.
     pub(crate) fn now(&self) -> SystemTime {
-        self.wall_clock.as_ref().map_or_else(|| self.clock.system_time(), |now| now())
+        representable(self.wall_clock.as_ref().map_or_else(|| self.clock.system_time(), |now| now()))
     }
 
     /// The index of the tenant with this key. The comparison may take a time that depends on the key, which is no secret here:

@@ -18,12 +18,13 @@ use crate::{RecordedRequest, Reply, block_on};
 /// Carries requests to a [`FakeGateway`](crate::FakeGateway) and reports what a transport over a real socket would report.
 ///
 /// It enforces the total deadline and the response cap, and reports
-/// [`NotProcessed`](payments_core::Delivery::NotProcessed) only for a refused connection:
+/// [`NotProcessed`](payments_core::Delivery::NotProcessed) only for a refused connection and a total deadline of zero:
 ///
 /// | the gateway's reply | the result |
 /// |---|---|
 /// | a complete response before the deadline | the response |
 /// | refused | `Connect`, not processed |
+/// | none, because the total deadline is zero | `Timeout`, not processed |
 /// | closed, reset | `Closed`, unknown |
 /// | garbage | `Protocol`, unknown |
 /// | stalled, or a response after the deadline | `Timeout`, unknown |

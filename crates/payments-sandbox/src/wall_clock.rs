@@ -1,6 +1,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use payments_fake::unversioned::representable;
+
 /// The sandbox's time of day: the system clock, unless it was moved or frozen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WallClock(Arc<Mutex<Setting>>);
@@ -21,11 +23,11 @@ impl Default for Setting {
 
 impl Setting {
     fn now(self) -> SystemTime {
-        match self.set_at.map(|set_at| SystemTime::now().duration_since(set_at)) {
+        representable(match self.set_at.map(|set_at| SystemTime::now().duration_since(set_at)) {
             None => self.time,
             Some(Ok(since)) => self.time + since,
             Some(Err(before)) => self.time - before.duration(),
-        }
+        })
     }
 }
 
@@ -60,5 +62,25 @@ impl WallClock {
 
     fn setting(&self) -> MutexGuard<'_, Setting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_clock_at_either_end_of_time_stays_there() {
+        let hour = Duration::from_hours(1);
+        let last = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
+        // The system clock steps back, or runs on.
+        for (time, set_at) in
+            [(SystemTime::UNIX_EPOCH, SystemTime::now() + hour), (last, SystemTime::now() - hour)]
+        {
+            let now = Setting { time, set_at: Some(set_at) }.now();
+            assert_eq!(now, time);
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! The service's interface, response by response, through the pure core.
 
+use std::time::{Duration, SystemTime};
+
 use crate::support::*;
 use http::Method;
-use payments_fake::FakeGateway;
+use payments_fake::{FakeGateway, Reply, RequestEffect, block_on};
 use serde_json::json;
 
 #[test]
@@ -219,4 +221,31 @@ fn any_ach_account_is_accepted_and_not_kept_d39() {
     let (status, body) = json(&gateway, post("/transaction", ach().to_json().as_ref().to_vec()));
     assert_eq!((status, body["data"].get("CardNumber")), (200, None));
     assert_eq!(gateway.ledger().assert_charged_once(PRICE).source, payments_fake::PaymentSource::Account);
+}
+
+/// The machine's clock may be wrong, and a sandbox's clock can be set.
+#[test]
+fn a_time_that_no_date_can_show_is_shown_as_the_nearest() {
+    let day = Duration::from_hours(24);
+    for (now, date, timestamp) in [
+        (SystemTime::UNIX_EPOCH - day, "Thu, 01 Jan 1970 00:00:00 GMT", "1970-01-01T00:00:00.000000000Z"),
+        (
+            SystemTime::UNIX_EPOCH + day * 366 * 9000,
+            "Fri, 31 Dec 9999 23:59:59 GMT",
+            "9999-12-31T23:59:59.000000000Z",
+        ),
+    ] {
+        for gateway in [FakeGateway::new(), FakeGateway::builder().wall_clock(move || now).build()] {
+            let Reply::Response(response) = gateway.handle(now, card_request(&sale())) else {
+                panic!("the gateway responds")
+            };
+            assert_eq!(response.headers()["date"], date);
+            block_on(gateway.client().process_card(&sale())).unwrap();
+            assert_eq!(gateway.ledger().entries().len(), 2);
+            let requests = gateway.requests();
+            assert!(requests.iter().all(|request| request.effect == RequestEffect::Charged), "{requests:?}");
+            assert!(requests[0].to_json().contains(timestamp), "{}", requests[0].to_json());
+            assert!(gateway.first_tenant().state_json().contains(timestamp));
+        }
+    }
 }
