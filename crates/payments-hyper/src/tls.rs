@@ -121,7 +121,7 @@ impl TlsSettings {
         Ok(())
     }
 
-    /// Whether no setting was made.
+    /// Whether no setting was made that is useless without TLS. `http2` is not: over plain http, HTTP/1.1 is used.
     pub(crate) fn is_default(&self) -> bool {
         self.provider.is_none()
             && self.trusted_roots.is_none()

@@ -85,7 +85,7 @@
 //! sandbox stops.
 //!
 //! A client that closes its sending side after its request still gets its response. There is one exception: while a `delay`
-//! before the commit holds its request, it counts as gone, like a client that closes or
+//! or a closed [gate](payments_fake::Gate) before the commit holds its request, it counts as gone, like a client that closes or
 //! resets the connection. Such a request is dropped and nothing is charged.
 //!
 //! [`Sandbox::shutdown`] finishes the requests in flight, and ends the pauses of faults: held requests are processed at
