@@ -1,5 +1,6 @@
 //! The log of the sandbox: a line on stderr for each request.
 
+use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -69,7 +70,13 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let amount =
         recorded.and_then(RecordedRequest::amount).map(|amount| amount.to_string()).unwrap_or_default();
     let effect = recorded.map_or(RequestEffect::Nothing, |request| request.effect);
-    let did = format!("{:10}", effect.as_str().replace('_', " "));
+    let is_authorization =
+        recorded.and_then(|request| request.field("TransactionType")).is_some_and(|code| code == "2");
+    let did = match effect {
+        RequestEffect::Charged if is_authorization => "authorized",
+        effect => effect.as_str(),
+    };
+    let did = format!("{:10}", did.replace('_', " "));
     let did = match effect {
         RequestEffect::Charged | RequestEffect::Voided => style.paint(Tone::Success, &did),
         RequestEffect::Declined | RequestEffect::Refused => style.paint(Tone::Error, &did),
@@ -91,10 +98,10 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
         style.paint(Tone::Warning, &fault)
     });
     let subject = style::for_terminal(&subject(exchange));
-    let line = format!(
-        "{time}  {request:17}  {amount:>11}  {did}  {saw}  {took}  {subject:20}  {}",
-        fault.unwrap_or_default()
-    );
+    let refused = recorded.filter(|request| request.effect == RequestEffect::Refused);
+    let reason = refused.and_then(|request| request.reason.as_deref()).map(style::for_terminal);
+    let why = [fault, reason].into_iter().flatten().collect::<Vec<_>>().join("  ");
+    let line = format!("{time}  {request:17}  {amount:>11}  {did}  {saw}  {took}  {subject:20}  {why}");
     line.trim_end().to_owned()
 }
 
@@ -103,11 +110,14 @@ fn subject(exchange: &Exchange) -> String {
     let Exchange { method, path, recorded, .. } = exchange;
     let recorded = recorded.as_ref();
     let reference = recorded.and_then(|request| request.field("ReferenceNo"));
-    let transaction_id = recorded.and_then(|request| request.transaction_id.as_ref());
+    let transaction_id = recorded.and_then(|request| {
+        let id = request.transaction_id.as_ref().map(ToString::to_string);
+        id.or_else(|| request.field("TransactionId").map(Cow::into_owned))
+    });
     match (recorded.and_then(|request| request.operation), reference, transaction_id) {
         (None, ..) => format!("{method} {path}"),
         (_, Some(reference), _) => reference.into_owned(),
-        (_, None, Some(id)) => id.to_string(),
+        (_, None, Some(id)) => id,
         (Some(OperationName::GetTransaction | OperationName::GetCustomer), None, None) => {
             path.rsplit('/').next().unwrap_or_default().to_owned()
         }
@@ -183,6 +193,13 @@ mod tests {
                 r#"{{"TokenId":"{token}","Amount":{amount},"ConvenienceFeeActive":false,"ReferenceNo":"invoice 19"}}"#
             )
         };
+        let authorization = serde_json::to_string(&json!({
+            "Amount": 7.25, "CardNumber": "4242424242424242", "Cvv": "123", "ExpiryDate": "1230", "SuggestedMode": "Card",
+            "BillingCustomerName": "Ada Example", "BillingEmail": "ada@example.com", "BillingCountryCode": "+44",
+            "BillingPhoneNumber": "020 7946 0000", "BillingCountry": "GB", "BillingPostalCode": "SW1A 1AA",
+            "IpAddress": "203.0.113.7", "ConvenienceFeeActive": false, "TransactionType": "2",
+        }));
+        let authorization = authorization.unwrap();
         let (approved, declined) = (payment("tok_approved", "99.00"), payment("tok_declined", "1250.50"));
         let lines = logged(
             in_style(Style::Plain),
@@ -196,6 +213,8 @@ mod tests {
                 (None, "GET /api/v1/public/customer/cus_1", ""),
                 (None, PAY, r#"{"TokenId":"tok_approved","Amount":1,"ConvenienceFeeActive":false}"#),
                 (None, "DELETE /missing/4242424242424242/\u{9b}2J", ""),
+                (None, "POST /api/v1/public/transaction", &authorization),
+                (None, "POST /api/v1/public/void", r#"{"TransactionId":"txn_9","Reason":"by mistake"}"#),
             ],
         );
         let expected = [
@@ -207,7 +226,9 @@ mod tests {
             "01:02:03  token-transaction        99.00  charged     saw HTTP 502            1.5 ms  invoice 19            after_commit html",
             "01:02:03  get-customer                    looked up   saw HTTP 200            1.5 ms  cus_1",
             "01:02:03  token-transaction            1  charged     saw HTTP 200            1.5 ms  txn_df0f9924a3016430",
-            "01:02:03  unknown path                    refused     saw HTTP 404            1.5 ms  DELETE /missing/************4242/\\u{9b}2J",
+            "01:02:03  unknown path                    refused     saw HTTP 404            1.5 ms  DELETE /missing/************4242/\\u{9b}2J  Path not found",
+            "01:02:03  transaction               7.25  authorized  saw HTTP 200            1.5 ms  txn_e12e5d006cd3d6af",
+            "01:02:03  void                            refused     saw HTTP 400            1.5 ms  txn_9                 invalid transaction id",
         ];
         assert_eq!(lines, expected);
     }
