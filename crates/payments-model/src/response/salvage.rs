@@ -105,7 +105,8 @@ fn complete_value<'a>(after_name: &'a [u8], quote: &[u8]) -> Option<Cow<'a, str>
     } else {
         let length = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
         // A number at the end of the body may have lost digits.
-        value.get(length).filter(|next| !b".eE+-".contains(next)).map(|_| length)?
+        let goes_on = |next: &u8| next.is_ascii_alphanumeric() || b".+-_".contains(next);
+        value.get(length).filter(|next| !goes_on(next)).map(|_| length)?
     };
     let value: &RawValue = serde_json::from_slice(&value[..length]).ok()?;
     Json::from(value).text_or_integer()

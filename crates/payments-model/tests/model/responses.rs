@@ -341,6 +341,7 @@ fn complete_identifier_is_salvaged_from_any_bytes_d08() {
         (b"<pre>\"TransactionId\":17</pre>", Some("17")),
         (br#"["TransactionId":17]"#, Some("17")),
         (br#""TransactionId":17e3,"#, None),
+        (br#""TransactionId":17abc,"#, None),
         (br#"{"detail":"{\u0022TransactionId\u0022:\u0022t_1\u0022}"}"#, Some("t_1")),
         (br#"{"detail":"{\u0022TransactionId\u0022:\u0022t_1"#, None),
         (br#"{"errors":"{\"detail\":\"{\\\"TransactionId\\\":\\\"t_1\\\"}\"}"}"#, Some("t_1")),
