@@ -22,7 +22,7 @@ use anyhow::Context as _;
 use axum::Router;
 use payments_core::{ApiKey, Client, Endpoint, Observer};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_journal::{Journal, JournaledClient, PostgresStore, SqliteStore};
+use payments_journal::{FlushError, Journal, JournaledClient, PostgresStore, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -79,7 +79,7 @@ async fn serve(
     payments.drain().await;
     // The last chance for outcomes that the journal could not write when their charges ended.
     let flushed = payments.journal().flush().await;
-    let ends = flushed.as_ref().map_or_else(|error| error.late_ends(), |ends| &**ends);
+    let ends = flushed.as_ref().map_or_else(FlushError::late_ends, |ends| &**ends);
     for end in ends.iter().filter(|end| !end.is_recorded) {
         eprintln!("{} ended as {:?}: a person resolves the key", end.key, end.ending);
     }
