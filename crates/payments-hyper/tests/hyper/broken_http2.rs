@@ -165,7 +165,7 @@ fn partial(error: &TransportError) -> Response<Bytes> {
     copy
 }
 
-/// hyper takes a reset with NO_ERROR for the end of a body. Only the length of the body shows that it is not.
+/// hyper takes a reset with `NO_ERROR` for the end of a body. Only the length of the body shows that it is not.
 fn ended_without_a_length(error: &TransportError) -> bool {
     let ended_early = error.source().is_some_and(|source| source.to_string() == "the stream ended too early");
     ended_early && error.partial().is_some_and(|partial| !partial.headers().contains_key(CONTENT_LENGTH))
