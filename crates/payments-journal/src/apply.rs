@@ -39,7 +39,7 @@ impl Change {
         };
         let same_transaction_as = transaction.holder(self, &row).await?;
         if let Some(taken) = self.taken_by(same_transaction_as.as_ref()) {
-            return Ok(taken);
+            return Ok(Applied::Refused(taken, found));
         }
         transaction.write(found.as_ref(), &row).await?;
         Ok(Applied::Written { row, same_transaction_as })

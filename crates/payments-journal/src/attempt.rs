@@ -258,7 +258,6 @@ impl PendingEnd<'_> {
                 return (Some(row), same_transaction_as, None);
             }
             Ok(Applied::Refused(_, found)) => (found, StoreError::changed_meanwhile()),
-            Ok(Applied::Taken { .. }) => (None, StoreError::changed_meanwhile()),
             Err(error) => (None, error),
         };
         events::not_recorded(self.key, &self.ending, &error);

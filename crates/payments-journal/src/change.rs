@@ -10,8 +10,8 @@ use payments_model::{TransactionId, mask};
 use crate::milliseconds;
 use crate::resolving::{MAX_NOTES, Refusal};
 use crate::{
-    Applied, AttemptId, Ending, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest,
-    IntentState, OwnerId, Resolution, Subject,
+    AttemptId, Ending, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState,
+    OwnerId, Resolution, Subject,
 };
 
 /// One change of one row, and the only way a row ever changes.
@@ -237,9 +237,9 @@ impl Change {
 
     /// Refused if another intent already [holds](Intent::held_transactions) the transaction that a person names. What the service
     /// reported is always written.
-    pub fn taken_by(&self, holder: Option<&IntentKey>) -> Option<Applied> {
+    pub fn taken_by(&self, holder: Option<&IntentKey>) -> Option<Refusal> {
         let id = self.resolution()?.verdict.transaction_id()?.clone();
-        Some(Applied::Taken { id, by: holder?.clone() })
+        Some(Refusal::Taken { id, by: holder?.clone() })
     }
 
     /// The transaction that no other intent may hold if this is written: the one that a person names, or that the service has

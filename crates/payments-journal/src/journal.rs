@@ -149,7 +149,6 @@ impl Journal {
                 Reason::Refused(Refusal::Changed(row.attempts), row.into())
             }
             Applied::Written { row, .. } => return Ok(row),
-            Applied::Taken { id, by } => Reason::Taken { id, by },
             Applied::Refused(_, None) => Reason::NoSuchIntent(change.key().clone()),
             Applied::Refused(why, Some(found)) => Reason::Refused(why, found.into()),
         }))

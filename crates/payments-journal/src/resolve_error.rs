@@ -1,8 +1,6 @@
 use std::error::Error;
 use std::fmt;
 
-use payments_model::TransactionId;
-
 use crate::resolving::{Refusal, TooLong};
 use crate::service_change::InvalidName;
 use crate::store_error::NOTHING_CHANGED;
@@ -36,8 +34,6 @@ pub(crate) enum Reason {
     OtherService { key: IntentKey, recorded: String, called: String },
     #[error("{}", .0.about("the service"))]
     InvalidService(InvalidName),
-    #[error("transaction {} already belongs to {by}", .id.as_str().escape_debug())]
-    Taken { id: TransactionId, by: IntentKey },
     #[error("the transaction could not be looked up: {0}")]
     LookUp(payments_core::LookupError),
     #[error("the transaction cannot be this intent's: {}", .0.join("; "))]
@@ -85,7 +81,7 @@ impl ResolveError {
     pub fn is_contradicted(&self) -> bool {
         matches!(
             self.0,
-            Reason::Taken { .. } | Reason::Contradicted(_) | Reason::Refused(Refusal::SameTransaction(_), _)
+            Reason::Contradicted(_) | Reason::Refused(Refusal::Taken { .. } | Refusal::SameTransaction(_), _)
         )
     }
 
@@ -175,6 +171,9 @@ fn refused(refusal: &Refusal, intent: &Intent) -> String {
         }
         Refusal::SameTransaction(number) => {
             format!("attempt {number} of {key} is already processed as this transaction")
+        }
+        Refusal::Taken { id, by } => {
+            format!("transaction {} already belongs to {by}", id.as_str().escape_debug())
         }
         Refusal::TooLong => TooLong.to_string(),
         Refusal::Changed(read) => format!("{key} has changed since it was read: {}", changed(*read, intent)),

@@ -7,8 +7,8 @@ use payments_model::TransactionId;
 use thiserror::Error;
 
 use crate::{
-    Ending, Failure, FailureKind, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution,
-    StoreError, Verdict,
+    Ending, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentState, RecordedResolution,
+    Resolution, StoreError, Verdict,
 };
 
 /// Why a change does not apply to an intent.
@@ -35,6 +35,13 @@ pub enum Refusal {
     Reported(u32),
     /// Another attempt of this key was processed as the transaction.
     SameTransaction(u32),
+    /// Another intent holds the transaction that a person names.
+    Taken {
+        /// The transaction.
+        id: TransactionId,
+        /// The other intent.
+        by: IntentKey,
+    },
     /// A text is longer than a row keeps.
     TooLong,
     /// It has as many notes as a row keeps.

@@ -3,7 +3,6 @@
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use payments_model::TransactionId;
 
 use crate::resolving::Refusal;
 use crate::service_change::{ServiceChange, ServiceError};
@@ -178,15 +177,8 @@ pub(crate) fn closed() -> StoreError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "complete: made, or why not")]
 pub enum Applied {
-    /// [`Change::decide`] has refused to change this row, or to make one.
+    /// The rules have refused to change this row, or to make one.
     Refused(Refusal, Option<Intent>),
-    /// It was not made, because another intent holds the transaction that a person names.
-    Taken {
-        /// The transaction.
-        id: TransactionId,
-        /// The other intent.
-        by: IntentKey,
-    },
     /// It was made.
     Written {
         /// The row after it.

@@ -55,7 +55,6 @@ impl LateEnd {
                 let is_recorded = intent.as_ref().is_some_and(|intent| change.is_recorded_in(intent));
                 Self { is_recorded, intent, ..waiting }
             }
-            Applied::Taken { .. } => waiting,
         })
     }
 }

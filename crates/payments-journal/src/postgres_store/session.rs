@@ -95,7 +95,7 @@ impl Session {
             Applied::Written { .. } => {}
             // An outcome that the journal kept for later may have been written in doubt.
             Applied::Refused(..) if change.is_final_outcome() => self.commit_again(change.key()).await?,
-            Applied::Refused(..) | Applied::Taken { .. } => self.roll_back().await?,
+            Applied::Refused(..) => self.roll_back().await?,
         }
         Ok(applied)
     }

@@ -386,13 +386,17 @@ async fn apply(store: &impl IntentStore, change: Change) -> Applied {
 fn holder(applied: &Applied) -> Option<&IntentKey> {
     match applied {
         Applied::Refused(..) => None,
-        Applied::Taken { by, .. } => Some(by),
         Applied::Written { same_transaction_as, .. } => same_transaction_as.as_ref(),
     }
 }
 
-fn taken(id: &str, by: &str) -> Applied {
-    Applied::Taken { id: transaction(id), by: key(by) }
+fn why(applied: Applied) -> Refusal {
+    let Applied::Refused(why, Some(_)) = applied else { panic!("{applied:?}") };
+    why
+}
+
+fn taken(id: &str, by: &str) -> Refusal {
+    Refusal::Taken { id: transaction(id), by: key(by) }
 }
 
 /// A person has found it processed.
@@ -875,10 +879,10 @@ pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_
             unknown(&name(text), request, &one).await;
         }
         let refused = resolve(&other, &name("k"), found(id)).await;
-        assert_eq!(refused, taken(id, &name("answered")));
+        assert_eq!(why(refused), taken(id, &name("answered")));
         assert!(resolve(&other, &name("void"), found(id)).await.written().is_some(), "a void of the payment");
         let refused = resolve(&one, &name("second-void"), found(id)).await;
-        assert_eq!(refused, taken(id, &name("void")));
+        assert_eq!(why(refused), taken(id, &name("void")));
         // The holder may be resolved again with the same id. When it is resolved as not processed, another may have the id.
         assert!(resolve(&one, &name("void"), found(id)).await.written().is_some());
         resolve(&one, &name("void"), Resolution::not_processed("ada")).await;
@@ -909,7 +913,11 @@ pub(crate) async fn transaction_belongs_to_one_key_of_a_base_url_whatever_the_la
         unknown_at(service, &name("resolved"), token_request(1), &store).await;
         for id in ["txn_1", "txn_2"] {
             for said in [found(id), Resolution::rejected(transaction(id), "ada")] {
-                assert_eq!(resolve(&other, &name("resolved"), said).await, taken(id, "toys"), "{service}");
+                assert_eq!(
+                    why(resolve(&other, &name("resolved"), said).await),
+                    taken(id, "toys"),
+                    "{service}"
+                );
             }
         }
     }
@@ -934,7 +942,7 @@ pub(crate) async fn transaction_belongs_to_one_key_of_a_base_url_whatever_the_la
                 (Some(*service), &row(&store, &name("resolved")).await)
             );
             let refused = resolve(&other, &name("too"), found(id)).await;
-            assert_eq!(refused, taken(id, &name("resolved")), "{service}");
+            assert_eq!(why(refused), taken(id, &name("resolved")), "{service}");
         }
         // The end of a charge, as the service reports it.
         at_service(&store, service, &name("reported"), 1, None).await;
@@ -976,7 +984,7 @@ pub(crate) async fn no_two_keys_are_found_processed_as_one_transaction_d48<P: Pl
     let is_refused = async |id: &str| {
         for resolution in [found(id), Resolution::rejected(transaction(id), "ada")] {
             let refused = resolve(&other, "another", resolution).await;
-            assert_eq!(refused, taken(id, "twice"));
+            assert_eq!(why(refused), taken(id, "twice"));
         }
     };
     is_refused("txn_2").await;
@@ -1015,7 +1023,7 @@ pub(crate) async fn transaction_of_a_key_that_was_lost_is_taken_at_every_service
         let (first, second) = if id == "txn_1" { (text, also) } else { (also, text) };
         assert!(resolve(&store, first, found(id)).await.written().is_some());
         let refused = resolve(&other, second, found(id)).await;
-        assert_eq!(refused, taken(id, first));
+        assert_eq!(why(refused), taken(id, first));
     }
 }
 
@@ -1026,7 +1034,7 @@ pub(crate) async fn lost_void_is_resolved_as_its_payment_and_no_lost_payment_is_
     for text in ["lost", "lost-too"] {
         apply(&store, Change::lost(key(text), at(0), store.owner().clone(), "ada", at(2))).await;
     }
-    assert_eq!(resolve(&store, "lost", found("txn_1")).await, taken("txn_1", "paid"));
+    assert_eq!(why(resolve(&store, "lost", found("txn_1")).await), taken("txn_1", "paid"));
     let voided = resolve(&store, "lost", found("txn_1").of_a_void()).await.written().unwrap();
     assert!(voided.is_void() && voided.request.operation() == Some(OperationName::Void));
     assert_eq!(row(&other, "lost").await, voided);
@@ -1035,12 +1043,12 @@ pub(crate) async fn lost_void_is_resolved_as_its_payment_and_no_lost_payment_is_
     assert_eq!((again.history(), again.is_void()), (voided.history(), true));
     // A second void with the same transaction hides nothing either.
     let refused = resolve(&other, "lost-too", found("txn_1").of_a_void()).await;
-    assert_eq!(refused, taken("txn_1", "lost"));
+    assert_eq!(why(refused), taken("txn_1", "lost"));
     // It was no void after all.
-    assert_eq!(resolve(&other, "lost", found("txn_1")).await, taken("txn_1", "paid"));
+    assert_eq!(why(resolve(&other, "lost", found("txn_1")).await), taken("txn_1", "paid"));
     let paid = resolve(&other, "lost", found("txn_2")).await.written().unwrap();
     assert!(!paid.is_void() && paid.request.operation().is_none());
     // The journal knows what this one is.
     unknown("known", token_request(1), &store).await;
-    assert_eq!(resolve(&store, "known", found("txn_1").of_a_void()).await, taken("txn_1", "paid"));
+    assert_eq!(why(resolve(&store, "known", found("txn_1").of_a_void()).await), taken("txn_1", "paid"));
 }

@@ -1,4 +1,4 @@
-use payments_journal::internals::{Applied, Ending};
+use payments_journal::internals::{Applied, Ending, Refusal};
 use payments_journal::{Failure, PostgresStore, Resolution};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ async fn resolution_waits_for_an_earlier_one_with_the_same_transaction() {
     until_locked_out(1, "the second waits", &server.url()).await;
     first.commit().await.unwrap();
     let second = second.await.unwrap();
-    assert!(matches!(second, Applied::Taken { by, .. } if by == key("one")));
+    assert!(matches!(second, Applied::Refused(Refusal::Taken { by, .. }, _) if by == key("one")));
 }
 
 /// An earlier version may have accepted such a key.
@@ -54,6 +54,6 @@ async fn holder_with_a_key_refused_today_still_has_the_transaction() {
     );
     sql(&server.url(), &rename).await;
     let second = resolve(&store, "two").await;
-    assert!(matches!(second, Applied::Taken { by, .. } if by.as_str() == KEPT));
+    assert!(matches!(second, Applied::Refused(Refusal::Taken { by, .. }, _) if by.as_str() == KEPT));
     assert_eq!(intents(&store).await.len(), 2);
 }
