@@ -54,20 +54,28 @@ impl CompletedCall {
 
     /// Requires the server's echo of this call's id.
     pub(crate) fn must_get_own_response(&self) -> Result<(), Violation> {
-        self.must_have_body(self.id.as_bytes()).map(drop)
+        let own = self.must_have_body(self.id.as_bytes()).map(drop);
+        own.map_err(|violation| violation.false_success(self.result.is_ok()))
     }
 
     pub(crate) fn must_fail(&self) -> Result<&TransportError, Violation> {
-        self.result.as_ref().err().ok_or_else(|| self.expected("an error"))
+        self.result.as_ref().err().ok_or_else(|| self.expected_error("an error"))
     }
 
     /// Requires an error with `Delivery::Unknown`.
     pub(crate) fn must_be_unknown(&self) -> Result<(), Violation> {
-        self.must(self.delivery() == Some(Delivery::Unknown), "an error with Delivery::Unknown")
+        self.must_have_delivery(Delivery::Unknown)
     }
 
     pub(crate) fn must_be_not_processed(&self) -> Result<(), Violation> {
-        self.must(self.delivery() == Some(Delivery::NotProcessed), "an error with Delivery::NotProcessed")
+        self.must_have_delivery(Delivery::NotProcessed)
+    }
+
+    fn must_have_delivery(&self, delivery: Delivery) -> Result<(), Violation> {
+        if self.delivery() == Some(delivery) {
+            return Ok(());
+        }
+        Err(self.expected_error(&format!("an error with Delivery::{delivery:?}")))
     }
 
     /// Requires an error with this status that keeps what arrived of the body.
@@ -80,7 +88,7 @@ impl CompletedCall {
             status.as_u16()
         );
         let error = self.result.as_ref().err().filter(|error| error.delivery() == Delivery::Answered(status));
-        error.and_then(TransportError::partial).ok_or_else(|| self.expected(&wanted))
+        error.and_then(TransportError::partial).ok_or_else(|| self.expected_error(&wanted))
     }
 
     /// Requires the error kind `Timeout`.
@@ -142,6 +150,10 @@ impl CompletedCall {
     /// Requires that the result is `wanted`.
     pub(crate) fn must(&self, is_wanted: bool, wanted: &str) -> Result<(), Violation> {
         if is_wanted { Ok(()) } else { Err(self.expected(wanted)) }
+    }
+
+    fn expected_error(&self, wanted: &str) -> Violation {
+        self.expected(wanted).false_success(self.result.is_ok())
     }
 
     pub(crate) fn expected(&self, wanted: &str) -> Violation {

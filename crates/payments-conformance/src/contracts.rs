@@ -1,7 +1,7 @@
 //! The contracts, one function each, in themes.
 //!
 //! One mistake breaks many contracts: fix the themes in the order of `docs/transport.md`. A [`Report`](crate::Report) has the same
-//! order, but begins with the failures that can move money twice or give the API key away.
+//! order, but begins with the failures that can move money twice or give the API key away, and those that take a failure for a success.
 //!
 //! Every contract also checks the **general rules**:
 //!

@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::cmp::Reverse;
 use std::fmt;
 
 use crate::AnyStack;
@@ -62,7 +63,7 @@ pub fn check_only(stack: &dyn AnyStack, wanted: impl Fn(&str) -> bool) -> Report
         verdicts.push(Verdict::broken("check_only", Violation::new(message), Vec::new()));
     }
     // The sort is stable, so that the themes stay in order.
-    verdicts.sort_by_key(|verdict| !verdict.violation().is_some_and(|broken| broken.is_dangerous));
+    verdicts.sort_by_key(|verdict| Reverse(verdict.violation().map_or((false, false), Violation::urgency)));
     Report { verdicts }
 }
 
@@ -72,7 +73,8 @@ pub(crate) const ONLY_IN_TESTS: &str = "it needs a separate process, which only 
      and run `cargo test`";
 
 /// The verdict for every contract, in the order in which to fix them: first what can move money twice or gives the API key or the
-/// card away, such as a request that is sent again or a wrong `NotProcessed`, then by theme.
+/// card away, such as a request that is sent again or a wrong `NotProcessed`, then a response that is returned instead of an error,
+/// then by theme.
 ///
 /// `Display` prints how many contracts only [`contract_tests!`](crate::contract_tests) runs, the numbers, the whole failure message of
 /// the contract to fix first, and then each cause once with the contracts that it breaks, by theme. Deviations, contracts that do not

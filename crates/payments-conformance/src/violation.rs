@@ -18,6 +18,8 @@ pub(crate) struct Violation {
     pub(crate) lacks_response: bool,
     /// Whether it must be fixed before anything else: money can move twice, or the API key or the card is given away.
     pub(crate) is_dangerous: bool,
+    /// Whether the call returned a response instead of an error, or the response to another request.
+    is_false_success: bool,
     /// Over which scheme, once it is known.
     pub(crate) scheme: Option<Scheme>,
     /// What to look at if it is the first violation.
@@ -125,6 +127,7 @@ impl Violation {
             wanted: None,
             lacks_response: false,
             is_dangerous: false,
+            is_false_success: false,
             scheme: None,
             advice: None,
             details: Vec::new(),
@@ -143,6 +146,10 @@ impl Violation {
         }
     }
 
+    pub(crate) fn false_success(self, is_false_success: bool) -> Self {
+        Self { is_false_success, ..self }
+    }
+
     /// Adds a labeled line to the failure message.
     pub(crate) fn detail(mut self, name: &'static str, text: impl Into<String>) -> Self {
         self.details.push((name, text.into()));
@@ -157,9 +164,15 @@ impl Violation {
         }
     }
 
-    /// Which of two violations of one contract is reported: one that no deviation covers, and of these one that is dangerous.
+    /// Which of two violations of one contract is reported: one that no deviation covers, and of these the [more
+    /// urgent](Self::urgency).
     pub(crate) fn rank(&self) -> impl Ord + use<> {
-        (self.rule().is_some(), self.is_dangerous)
+        (self.rule().is_some(), self.urgency())
+    }
+
+    /// Which of two violations is fixed first.
+    pub(crate) fn urgency(&self) -> (bool, bool) {
+        (self.is_dangerous, self.is_false_success)
     }
 
     /// What the transport did.

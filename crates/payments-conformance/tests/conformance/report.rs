@@ -219,6 +219,22 @@ fn what_can_charge_twice_or_give_the_key_away_comes_before_earlier_themes() {
     }
 }
 
+/// A broken response that is taken for a success can be recorded as a payment.
+#[test]
+fn a_false_success_comes_before_a_false_unknown() {
+    let harmless = "a_payment_arrives_byte_for_byte";
+    for (flaw, contract) in [
+        (Flaw::TrustsTheFirstLength, "an_ambiguous_length_is_refused"),
+        (Flaw::ChunkSizesWrap, "a_broken_chunk_is_answered_and_ends_the_connection"),
+        (Flaw::AcceptsTruncatedBodies, "a_truncated_body_is_answered_and_kept"),
+    ] {
+        let both = stack(move |setup| Distrusting(PlainStack(Some(flaw)).transport(setup)));
+        let report = check_only(&both, |name| [harmless, contract].contains(&name));
+        let order: Vec<_> = report.broken().map(Verdict::contract).collect();
+        assert_eq!(order, [contract, harmless], "{report}");
+    }
+}
+
 #[test]
 fn certificate_contract_speaks_of_what_was_given_away_only_if_something_was_sent() {
     for (flaw, contract, risk) in [
