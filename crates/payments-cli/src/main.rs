@@ -30,7 +30,7 @@
 //! |---|---|
 //! | What does a person do about an unknown outcome? | `report::advice` has the headline and the clauses, also those about a key; the rest of the message is written where the outcome arises: in `call` and `call::journaled_failure`, and in the errors of payments-core and payments-journal |
 //! | Which options does a printed command repeat? | `settings::printed_commands`, which is made once and passed |
-//! | Which environment variables are read? | `settings::source`; for the journal, `journal_address` and `journal_place` there |
+//! | Which environment variables are read? | `settings::source`; for the journal, `journal_place` there |
 //! | Where is the API key found, and who may read its file? | `settings::api_key` |
 //! | What does a signal do? | `process::interrupt` catches it. The first ends a call without a key (`call`); a second ends one with a key (`call::journaled`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first |
 //! | How is a billing run read, checked, sent and counted? | in `commands::batch`: `billing_file`, `inspection`, `run`, where `stop_rules` decides what each result means, and `counting` |

@@ -20,11 +20,11 @@ fn line(text: &str) {
 
 /// Warns about the place of the journal before it is used, and with `--verbose` writes where it is.
 pub(crate) fn introduce(place: &JournalPlace, is_verbose: bool) {
-    if let Some(warning) = place.address.warning() {
+    if let Some(warning) = place.warning() {
         stderr::warn(&warning);
     }
     if is_verbose {
-        line(&format!("journal {place} ({})", place.address.source));
+        line(&format!("journal {place} ({})", place.source));
     }
 }
 

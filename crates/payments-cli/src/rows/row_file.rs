@@ -44,7 +44,7 @@ impl RowFile {
         if path == Path::new("-") {
             return Err(refused("must be a regular file"));
         }
-        if place.address.has(path) {
+        if place.has(path) {
             return Err(role.refused(" is the journal or belongs to it"));
         }
         // Before it is opened: opening a named pipe would wait for a writer.

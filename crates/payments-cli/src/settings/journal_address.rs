@@ -1,4 +1,4 @@
-//! Where the journal is: `--journal` and `--witness`, else their variables.
+//! The address of a journal: the path of a file, or the URL of a server.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -8,20 +8,10 @@ use payments_journal::SqliteStore;
 use payments_model::mask;
 use zeroize::Zeroizing;
 
-use super::api_key::KnownKeys;
-use super::source::{Source, chosen, password_in, seen_in_arguments};
-use crate::args::journal::PlaceOptions;
-use crate::failure::{Failure, Purpose};
-use crate::files::{self, FileIdentity};
+use super::source::{Source, password_in, seen_in_arguments};
+use crate::files;
 
 /// The address of a journal, which may or may not exist.
-pub(crate) struct JournalAddress {
-    pub(super) database: Database,
-    pub(crate) source: Source,
-    /// A second witness of a journal in a file.
-    pub(super) witness: Option<PathBuf>,
-}
-
 pub(super) enum Database {
     /// The absolute path of the file.
     File(PathBuf),
@@ -29,89 +19,8 @@ pub(super) enum Database {
     Server(Zeroizing<String>),
 }
 
-/// The place of a witness on another disk.
-const WITNESS: &str = "PAYMENTS_JOURNAL_WITNESS";
-
 /// The place for an address with a password, because every user of a machine can read the arguments of its processes.
 pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
-
-impl JournalAddress {
-    /// As the options say, else the variables; `None` if neither names a journal.
-    pub(super) fn find(options: &PlaceOptions, purpose: Purpose) -> Result<Option<Self>, Failure> {
-        let nothing_done = purpose.nothing_done();
-        let Some((text, source)) = chosen(options.journal.clone(), "--journal", JOURNAL) else {
-            return Ok(None);
-        };
-        let witness = chosen(options.witness.clone(), "--witness", WITNESS);
-        // It would be shown, and become the name of a file.
-        let keys = KnownKeys::in_environment();
-        let texts =
-            [Some((Path::new(&text), source)), witness.as_ref().map(|(path, source)| (&**path, *source))];
-        if let Some((_, source)) =
-            texts.into_iter().flatten().find(|(text, _)| keys.is_in(&text.to_string_lossy()))
-        {
-            return Err(Failure::usage(format!("the place of {source} contains an API key; {nothing_done}")));
-        }
-        let database = Database::read(text)
-            .map_err(|why| Failure::usage(format!("the journal of {source} {why}; {nothing_done}")))?;
-        let Some((witness, of_witness)) = witness else {
-            return Ok(Some(Self { database, source, witness: None }));
-        };
-        if !is_witness(&witness) {
-            return Err(Failure::usage(format!(
-                "{of_witness} names no file; {nothing_done}: give the path of a file"
-            )));
-        }
-        let is_of_variable = matches!(of_witness, Source::Variable(_));
-        let is_asked_for = !is_of_variable || purpose == Purpose::MoveMoney;
-        if is_asked_for && matches!(database, Database::Server(_)) {
-            return Err(Failure::usage(format!(
-                "{of_witness} is for a journal in a file, and {source} names a database, which has no witness; \
-                 {nothing_done}: leave it out"
-            )));
-        }
-        if is_of_variable && matches!(database, Database::File(_)) && witness.is_relative() {
-            return Err(Failure::usage(format!(
-                "the path of {of_witness} is relative, so in another directory it is another file, and a lost journal is not \
-                 noticed; {nothing_done}: write the whole path"
-            )));
-        }
-        Ok(Some(Self { database, source, witness: Some(witness) }))
-    }
-
-    /// A warning to show before the journal is used.
-    pub(crate) fn warning(&self) -> Option<String> {
-        let is_seen = self.database.may_hold_a_password() && self.source == Source::Flag("--journal");
-        is_seen.then(|| seen_in_arguments("--journal", JOURNAL))
-    }
-
-    /// The whole place of a journal that exists.
-    pub(super) fn whole(&self) -> String {
-        match &self.database {
-            // The file has this name already, so only a card number is hidden.
-            Database::File(path) => mask(&path.to_string_lossy(), &[]).into_owned(),
-            Database::Server(url) => without_secrets(url),
-        }
-    }
-
-    /// Whether the path, however it is spelled, is the journal or one of its files, or its witness.
-    ///
-    /// Such a file must not even be opened: closing it would release this process's locks on the journal.
-    pub(crate) fn has(&self, path: &Path) -> bool {
-        let Database::File(journal) = &self.database else { return false };
-        let with = |end: &str| {
-            let mut file = journal.clone().into_os_string();
-            file.push(end);
-            FileIdentity::of(Path::new(&file))
-        };
-        let own = ["", "-wal", "-shm", "-journal", "-owners"].map(with);
-        let witness = self.witness.as_deref().map(FileIdentity::of);
-        let asked = FileIdentity::of(path);
-        own.contains(&asked)
-            || witness == Some(asked)
-            || path.parent().map(FileIdentity::of) == Some(with("-owners"))
-    }
-}
 
 /// Whether it is a path. The address of a database would be shown with its password.
 pub(super) fn is_witness(path: &Path) -> bool {
@@ -119,6 +28,21 @@ pub(super) fn is_witness(path: &Path) -> bool {
 }
 
 impl Database {
+    /// A warning to show before it is used.
+    pub(super) fn warning(&self, source: Source) -> Option<String> {
+        let is_seen = self.may_hold_a_password() && source == Source::Flag("--journal");
+        is_seen.then(|| seen_in_arguments("--journal", JOURNAL))
+    }
+
+    /// The whole place of a journal that exists.
+    pub(super) fn whole(&self) -> String {
+        match self {
+            // The file has this name already, so only a card number is hidden.
+            Self::File(path) => mask(&path.to_string_lossy(), &[]).into_owned(),
+            Self::Server(url) => without_secrets(url),
+        }
+    }
+
     /// The error is why the text names no journal.
     pub(super) fn read(text: OsString) -> Result<Self, &'static str> {
         let scheme = text.to_str().and_then(|text| Some(text.split_once("://")?.0.to_ascii_lowercase()));
@@ -267,9 +191,8 @@ mod tests {
             for (source, is_warned_of) in
                 [(Source::Flag("--journal"), has_password), (Source::Variable(JOURNAL), false)]
             {
-                let address = JournalAddress { database: read(url), source, witness: None };
-                assert_eq!(address.warning().is_some(), is_warned_of, "{url}");
-                assert_eq!(address.database.to_string(), shown);
+                assert_eq!(read(url).warning(source).is_some(), is_warned_of, "{url}");
+                assert_eq!(read(url).to_string(), shown);
             }
         }
     }

@@ -11,17 +11,22 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::journal_address::{Database, JOURNAL, JournalAddress};
-use super::source::{Source, text_variable};
+use super::api_key::KnownKeys;
+use super::journal_address::{Database, JOURNAL, is_witness};
+use super::source::{Source, chosen, text_variable};
 use crate::args::journal::PlaceOptions;
 use crate::failure::{Failure, Purpose, Situation};
+use crate::files::FileIdentity;
 use crate::service::Service;
 use crate::stderr;
 use crate::style::for_terminal;
 
 /// The place of a journal, which may or may not exist. `Display` shows it without a password.
 pub(crate) struct JournalPlace {
-    pub(crate) address: JournalAddress,
+    database: Database,
+    pub(crate) source: Source,
+    /// A second witness of a journal in a file.
+    witness: Option<PathBuf>,
     /// Of the command that opens it.
     purpose: Purpose,
     /// What says that the journal must exist, if anything does.
@@ -46,6 +51,9 @@ pub(crate) enum OpenFor {
     DryRun,
 }
 
+/// The place of a witness on another disk.
+const WITNESS: &str = "PAYMENTS_JOURNAL_WITNESS";
+
 /// Whether a missing journal is refused: `true` or `false`.
 const MUST_EXIST: &str = "PAYMENTS_JOURNAL_MUST_EXIST";
 
@@ -58,9 +66,49 @@ const MOST_LABELS: usize = 5;
 impl JournalPlace {
     /// As the options say, else the variables; `None` if neither names a journal.
     pub(crate) fn find(options: &PlaceOptions, purpose: Purpose) -> Result<Option<Self>, Failure> {
-        let address = JournalAddress::find(options, purpose)?;
-        let (opened, created) = (Mutex::default(), OnceLock::new());
-        Ok(address.map(|address| Self { address, purpose, must_exist: None, opened, created }))
+        let nothing_done = purpose.nothing_done();
+        let Some((text, source)) = chosen(options.journal.clone(), "--journal", JOURNAL) else {
+            return Ok(None);
+        };
+        let witness = chosen(options.witness.clone(), "--witness", WITNESS);
+        // It would be shown, and become the name of a file.
+        let keys = KnownKeys::in_environment();
+        let texts =
+            [Some((Path::new(&text), source)), witness.as_ref().map(|(path, source)| (&**path, *source))];
+        if let Some((_, source)) =
+            texts.into_iter().flatten().find(|(text, _)| keys.is_in(&text.to_string_lossy()))
+        {
+            return Err(Failure::usage(format!("the place of {source} contains an API key; {nothing_done}")));
+        }
+        let database = Database::read(text)
+            .map_err(|why| Failure::usage(format!("the journal of {source} {why}; {nothing_done}")))?;
+        let place = |database, witness| {
+            let (opened, created) = (Mutex::default(), OnceLock::new());
+            Self { database, source, witness, purpose, must_exist: None, opened, created }
+        };
+        let Some((witness, of_witness)) = witness else {
+            return Ok(Some(place(database, None)));
+        };
+        if !is_witness(&witness) {
+            return Err(Failure::usage(format!(
+                "{of_witness} names no file; {nothing_done}: give the path of a file"
+            )));
+        }
+        let is_of_variable = matches!(of_witness, Source::Variable(_));
+        let is_asked_for = !is_of_variable || purpose == Purpose::MoveMoney;
+        if is_asked_for && matches!(database, Database::Server(_)) {
+            return Err(Failure::usage(format!(
+                "{of_witness} is for a journal in a file, and {source} names a database, which has no witness; \
+                 {nothing_done}: leave it out"
+            )));
+        }
+        if is_of_variable && matches!(database, Database::File(_)) && witness.is_relative() {
+            return Err(Failure::usage(format!(
+                "the path of {of_witness} is relative, so in another directory it is another file, and a lost journal is not \
+                 noticed; {nothing_done}: write the whole path"
+            )));
+        }
+        Ok(Some(place(database, Some(witness))))
     }
 
     /// The same, but one of them must name a journal.
@@ -71,6 +119,29 @@ impl JournalPlace {
                 "no journal is named; {nothing_done}: give --journal PLACE or set {JOURNAL}"
             ))
         })
+    }
+
+    /// A warning to show before the journal is used.
+    pub(crate) fn warning(&self) -> Option<String> {
+        self.database.warning(self.source)
+    }
+
+    /// Whether the path, however it is spelled, is the journal or one of its files, or its witness.
+    ///
+    /// Such a file must not even be opened: closing it would release this process's locks on the journal.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        let Database::File(journal) = &self.database else { return false };
+        let with = |end: &str| {
+            let mut file = journal.clone().into_os_string();
+            file.push(end);
+            FileIdentity::of(Path::new(&file))
+        };
+        let own = ["", "-wal", "-shm", "-journal", "-owners"].map(with);
+        let witness = self.witness.as_deref().map(FileIdentity::of);
+        let asked = FileIdentity::of(path);
+        own.contains(&asked)
+            || witness == Some(asked)
+            || path.parent().map(FileIdentity::of) == Some(with("-owners"))
     }
 
     /// Refuses to create the journal if this option, or the variable, says that it must exist.
@@ -116,7 +187,7 @@ impl JournalPlace {
     /// `None` if it is missing and not created.
     async fn opened(&self, open_for: OpenFor) -> Result<Option<Journal>, StoreError> {
         let announce = || {
-            let (whole, source) = (self.address.whole(), self.address.source);
+            let (whole, source) = (self.database.whole(), self.source);
             let shown = for_terminal(&whole);
             stderr::write_last(format!(
                 "created the journal {shown}, which {source} names: if there was one before, stop now and find it, because a \
@@ -125,10 +196,9 @@ impl JournalPlace {
             // Only one of them can have created it.
             let _ = self.created.set(whole);
         };
-        let opened = match &self.address.database {
+        let opened = match &self.database {
             Database::File(path) => {
-                let options =
-                    self.address.witness.iter().fold(SqliteStore::options(), SqliteOptions::witness);
+                let options = self.witness.iter().fold(SqliteStore::options(), SqliteOptions::witness);
                 open_file(options, path.clone(), open_for, announce).await?
             }
             Database::Server(url) => connect(url, open_for, announce).await?,
@@ -239,7 +309,7 @@ impl JournalPlace {
     /// Whether the folder of the file is missing, as after a mistyped name or without the disk. A journal that is created there would
     /// take every key for a new one.
     async fn lacks_its_folder(&self) -> bool {
-        let Database::File(path) = &self.address.database else { return false };
+        let Database::File(path) = &self.database else { return false };
         let Some(folder) = path.parent().map(Path::to_owned) else { return false };
         // On another thread, because a disk may not respond.
         matches!(spawn_blocking(move || fs::exists(folder)).await, Ok(Ok(false)))
@@ -247,7 +317,7 @@ impl JournalPlace {
 
     /// The failure for a command that must not create a journal. `why` may continue the sentence.
     fn missing(&self, why: &str, what_to_do: &str) -> Failure {
-        let (from, nothing_done) = (self.address.source, self.purpose.nothing_done());
+        let (from, nothing_done) = (self.source, self.purpose.nothing_done());
         let missing = format!("there is no journal at {self}, which {from} names{why}");
         let message = match self.must_exist {
             None => format!("{missing}; {nothing_done}: {what_to_do}"),
@@ -261,7 +331,7 @@ impl JournalPlace {
 
     fn failure(&self, error: &StoreError) -> Failure {
         let failure = Failure::of_store(error);
-        match self.address.source {
+        match self.source {
             Source::Variable(name) => failure.hint(format!("the journal comes from {name}: {self}")),
             _ => failure,
         }
@@ -281,7 +351,7 @@ pub(crate) async fn warn_of_a_loss(journal: &Journal) {
 
 impl fmt::Display for JournalPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.address.database.fmt(f)
+        self.database.fmt(f)
     }
 }
 

@@ -65,7 +65,7 @@ impl<'a> Results<'a> {
             Ok(metadata) if !metadata.is_file() => return Err(refused("exists and is not a regular file")),
             _ => {}
         }
-        if journal.address.has(path) {
+        if journal.has(path) {
             return Err(refused("is the journal or belongs to it"));
         }
         let mut options = files::private();

@@ -126,7 +126,7 @@ impl NewFile<'_> {
     }
 
     fn check(&self, place: &JournalPlace, asked: &ReconcileArguments) -> Result<(), Failure> {
-        if place.address.has(self.path) || FileIdentity::of(self.path) == FileIdentity::of(&asked.report) {
+        if place.has(self.path) || FileIdentity::of(self.path) == FileIdentity::of(&asked.report) {
             return Err(self.refused("is the journal or the report", "name another one"));
         }
         if self.path.symlink_metadata().is_ok() && !self.may_be_replaced() {
