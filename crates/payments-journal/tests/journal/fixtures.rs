@@ -214,7 +214,7 @@ const OTHER: &str = "https://old.example.com/api/v1/public";
 async fn apply(store: &impl IntentStore, change: Change) -> Intent {
     match store.apply(change.clone()).await.unwrap() {
         Applied::Written { row, .. } => row,
-        applied => panic!("{change:?}: {applied:?}"),
+        applied @ Applied::Refused(..) => panic!("{change:?}: {applied:?}"),
     }
 }
 
