@@ -344,8 +344,8 @@ impl Journal {
     /// # }
     /// ```
     ///
-    /// It may be cancelled at any point: the next call writes the rest. It waits for no other call, but an outcome that two calls
-    /// write at once is returned by one of them.
+    /// It may be cancelled at any point: the next call writes the rest. If another call is already writing, it waits for that
+    /// one, but not for longer than 2 seconds if that makes no progress.
     ///
     /// # Errors
     ///

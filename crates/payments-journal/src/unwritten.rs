@@ -12,6 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
+use futures_channel::oneshot;
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, Shared, select};
+use payments_core::{SystemTimer, Timer as _};
 use pollster::block_on;
 #[cfg(feature = "tokio")]
 use tokio::{runtime::Handle, time::sleep};
@@ -129,6 +133,13 @@ struct Ends {
     /// By the order in which they were added.
     waiting: BTreeMap<u64, UnwrittenEnd>,
     next_number: u64,
+    /// Ready once the call that writes them has ended.
+    writing: Option<Shared<oneshot::Receiver<()>>>,
+    /// How many tries to write one have ended.
+    tries: u64,
+    /// How often writing them has stopped, and why it did the last time.
+    stops: u64,
+    stopped: Option<StoreError>,
     /// Alive while there are [`Retries`].
     retries: Weak<()>,
 }
@@ -213,14 +224,16 @@ impl Unwritten {
 
     /// Writes these ends, the oldest first. An end that the store refuses is kept, and the others go on. Any other error would be
     /// the same for all, so it stops.
-    ///
-    /// No call waits for another one, whose runtime may stand still. If two write the same end, one of them finds it written.
     async fn write(
         &self,
         store: &dyn IntentStore,
-        is_due: impl Fn(&UnwrittenEnd) -> bool + Send,
+        is_due: impl Fn(&UnwrittenEnd) -> bool + Send + Sync,
         late: &mut Vec<LateEnd>,
     ) -> Result<(), StoreError> {
+        let (writing, is_written) = oneshot::channel();
+        self.wait_for_turn(&is_due, is_written.shared()).await?;
+        // Dropped when this call has ended, also if it is canceled.
+        let _writing = writing;
         let mut from = 0;
         loop {
             let (number, change) = {
@@ -232,7 +245,9 @@ impl Unwritten {
             from = number + 1;
             // Each is removed only after it is written: a call that is canceled here leaves it to the next one. A row that has
             // changed meanwhile is not changed again.
-            match store.apply(change.clone()).await {
+            let tried = store.apply(change.clone()).await;
+            self.ends().tries += 1;
+            match tried {
                 Ok(applied) => {
                     events::same_transaction(&applied);
                     if self.ends().waiting.remove(&number).is_none() {
@@ -255,7 +270,10 @@ impl Unwritten {
                     // Otherwise another call has written it.
                     let Some(end) = ends.waiting.get_mut(&number) else { continue };
                     let Some(refusal) = refusal(&error, change.key()) else {
-                        return Err(error.of_outcome(change.key()));
+                        let error = error.of_outcome(change.key());
+                        ends.stops += 1;
+                        ends.stopped = Some(error.clone());
+                        return Err(error);
                     };
                     let is_known = end.refusal.replace(refusal.clone()).is_some();
                     // It is logged once.
@@ -264,6 +282,40 @@ impl Unwritten {
                     }
                 }
             }
+        }
+    }
+
+    /// Waits until no other call writes ends, if one is due: then each is written once. Calls that wait for one that fails, fail with
+    /// it: a dead database may take half a minute to fail, and each call would wait that long. But no call waits for one that stands
+    /// still, whose runtime may not run. Two may then write the same end, and one of them finds it written.
+    async fn wait_for_turn(
+        &self,
+        is_due: impl Fn(&UnwrittenEnd) -> bool + Send,
+        own: Shared<oneshot::Receiver<()>>,
+    ) -> Result<(), StoreError> {
+        let stops_before = self.ends().stops;
+        let mut stands_still = false;
+        loop {
+            let (other, tries) = {
+                let mut ends = self.ends();
+                if !ends.waiting.values().any(&is_due) {
+                    return Ok(());
+                }
+                if ends.stops != stops_before
+                    && let Some(error) = &ends.stopped
+                {
+                    return Err(error.clone());
+                }
+                match ends.writing.clone().filter(|other| other.peek().is_none() && !stands_still) {
+                    Some(other) => (other, ends.tries),
+                    None => {
+                        ends.writing = Some(own);
+                        return Ok(());
+                    }
+                }
+            };
+            let waited = select(other, SystemTimer::new().sleep(PATIENCE)).await;
+            stands_still = matches!(waited, Either::Right(_)) && self.ends().tries == tries;
         }
     }
 
@@ -326,6 +378,9 @@ impl Retries {
         }
     }
 }
+
+/// How long one call waits for another one that makes no progress.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Between two tries in the background.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
