@@ -54,7 +54,7 @@ macro_rules! client_calls {
             ///
             /// # Errors
             ///
-            /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
+            /// [`Error::outcome`](crate::Error::outcome) says whether money can have moved for this key, by this call or an earlier one.
             pub $($async)? fn call<P: MovesMoney>(&self, key: &IntentKey, request: &P) -> CallResult<P::Data> {
                 self.begin(key, request, Begin::Plain)$($($await)+)?
             }
@@ -121,7 +121,7 @@ macro_rules! client_calls {
             ///
             /// # Errors
             ///
-            /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
+            /// [`Error::outcome`](crate::Error::outcome) says whether money can have moved for this key, by this call or an earlier one.
             pub $($async)? fn call<P: MovesMoney>(self, request: &P) -> CallResult<P::Data> {
                 self.client.begin(self.key, request, Begin::AfterRejection)$($($await)+)?
             }
