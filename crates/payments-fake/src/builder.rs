@@ -11,14 +11,11 @@ use crate::{Choices, FakeGateway, ManualClock};
 #[must_use = "a builder does nothing until it is built"]
 pub struct FakeGatewayBuilder {
     settings: Settings,
-    /// The keys of each tenant.
-    tenants: Vec<Vec<String>>,
 }
 
 impl FakeGatewayBuilder {
     pub(crate) fn new() -> Self {
         let settings = Settings {
-            api_keys: Vec::new(),
             tenants: Vec::new(),
             seed: None,
             choices: Choices::default(),
@@ -27,7 +24,7 @@ impl FakeGatewayBuilder {
             recorded_requests: 1000,
             ignores_unfired_faults: false,
         };
-        Self { settings, tenants: Vec::new() }
+        Self { settings }
     }
 
     /// A key to accept, instead of [`FakeGateway::API_KEY`]. Each further call adds a key with its own
@@ -61,16 +58,16 @@ impl FakeGatewayBuilder {
         let are_valid = keys.iter().all(|key| ApiKey::new(key).is_ok());
         assert!(are_valid, "an API key is visible ASCII without spaces");
         let shares_a_key = |tenant: &Vec<String>| tenant.iter().any(|key| keys.contains(key));
-        let place = self.tenants.iter().position(shares_a_key).unwrap_or(self.tenants.len());
-        let mut tenant: Vec<_> =
-            self.tenants.extract_if(.., |tenant| shares_a_key(tenant)).flatten().collect();
+        let tenants = &mut self.settings.tenants;
+        let place = tenants.iter().position(shares_a_key).unwrap_or(tenants.len());
+        let mut tenant: Vec<_> = tenants.extract_if(.., |tenant| shares_a_key(tenant)).flatten().collect();
         for key in keys {
             if !tenant.contains(&key) {
                 tenant.push(key);
             }
         }
         if !tenant.is_empty() {
-            self.tenants.insert(place, tenant);
+            self.settings.tenants.insert(place, tenant);
         }
         self
     }
@@ -139,12 +136,8 @@ impl FakeGatewayBuilder {
 
     /// Builds the gateway.
     pub fn build(mut self) -> FakeGateway {
-        if self.tenants.is_empty() {
+        if self.settings.tenants.is_empty() {
             self = self.api_key(FakeGateway::API_KEY);
-        }
-        for (index, keys) in self.tenants.into_iter().enumerate() {
-            self.settings.tenants.resize(self.settings.tenants.len() + keys.len(), index);
-            self.settings.api_keys.extend(keys);
         }
         FakeGateway::with_settings(self.settings)
     }

@@ -59,7 +59,7 @@ pub(crate) fn decide(
     late: &[LateEffect],
     randomness: &mut Randomness,
 ) -> Decision {
-    let redaction = Redaction::of(&settings.api_keys, request.api_key.as_ref());
+    let redaction = Redaction::of(settings.api_keys(), request.api_key.as_ref());
     let action = match &request.action {
         Ok(action) => action,
         Err(refusal) => return Decision::refused(refusal, &redaction),

@@ -94,7 +94,7 @@ impl FakeGateway {
 
     /// The key that this gateway accepts, or the first of several.
     pub fn api_key(&self) -> &str {
-        &self.core.settings.api_keys[0]
+        &self.core.settings.tenants[0][0]
     }
 
     /// The tenant of a key, or `None` if the gateway does not accept the key.
@@ -105,7 +105,7 @@ impl FakeGateway {
 
     /// Every tenant, in the order of the builder's keys.
     pub fn tenants(&self) -> impl Iterator<Item = Tenant> {
-        (0..self.core.settings.tenant_count()).map(|index| self.tenant_at(index))
+        (0..self.core.settings.tenants.len()).map(|index| self.tenant_at(index))
     }
 
     /// The tenant of the first key, and the only one unless the builder was given several keys.
@@ -119,7 +119,7 @@ impl FakeGateway {
 
     /// Adds the records of the fixtures to every tenant, except those whose ids it already has, and arms their faults.
     pub fn load(&self, fixtures: &Fixtures) {
-        self.core.state().load(0..self.core.settings.tenant_count(), fixtures);
+        self.core.state().load(0..self.core.settings.tenants.len(), fixtures);
     }
 
     /// Removes everything: the records of every tenant, faults, recorded requests, and late effects that were not delivered.

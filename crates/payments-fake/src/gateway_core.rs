@@ -55,7 +55,7 @@ pub(crate) struct HeldRequest {
 impl GatewayCore {
     pub(crate) fn new(settings: Settings) -> Self {
         let state = Mutex::new(GatewayState {
-            stores: (0..settings.tenant_count()).map(|_| Store::default()).collect(),
+            stores: settings.tenants.iter().map(|_| Store::default()).collect(),
             randomness: Randomness::new(settings.seed.unwrap_or_default()),
             faults: ArmedFaults::default(),
             requests: RequestLog::new(settings.recorded_requests),
@@ -76,12 +76,12 @@ impl GatewayCore {
 
     /// The parsed request, and what is recorded of it. This is most of the work on a request, and is done without a lock.
     pub(crate) fn receive(&self, request: Request<Bytes>) -> (ParsedRequest, RecordedRequest) {
-        let Settings { api_keys, choices, .. } = &self.settings;
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
-        let request = ParsedRequest::new(&head, &body, &members, choices.unknown_fields);
+        let request = ParsedRequest::new(&head, &body, &members, self.settings.choices.unknown_fields);
         let members = members.as_ref().ok();
-        let recorded = RecordedRequest::capture(request.operation, head, body.len(), members, api_keys);
+        let recorded =
+            RecordedRequest::capture(request.operation, head, body.len(), members, self.settings.api_keys());
         (request, recorded)
     }
 
@@ -178,7 +178,7 @@ impl GatewayCore {
     /// The method and the path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the
     /// request are masked in both, because a method can be any word.
     pub fn loggable(&self, request: &Request<Bytes>) -> (Method, String) {
-        let redaction = Redaction::of(&self.settings.api_keys, request.headers().get(AUTHORIZATION));
+        let redaction = Redaction::of(self.settings.api_keys(), request.headers().get(AUTHORIZATION));
         (redaction.method(request.method()), redaction.path(request.uri().path()))
     }
 

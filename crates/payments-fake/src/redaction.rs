@@ -17,9 +17,11 @@ pub(crate) struct Redaction<'a> {
 
 impl<'a> Redaction<'a> {
     /// `presented` is the value of `Authorization`.
-    pub(crate) fn of(accepted: &'a [String], presented: Option<&'a HeaderValue>) -> Self {
-        let mut keys: Vec<_> =
-            accepted.iter().map(String::as_str).filter(|key| key.len() >= SHORTEST_KEY).collect();
+    pub(crate) fn of<'k: 'a>(
+        accepted: impl IntoIterator<Item = &'k str>,
+        presented: Option<&'a HeaderValue>,
+    ) -> Self {
+        let mut keys: Vec<_> = accepted.into_iter().filter(|key| key.len() >= SHORTEST_KEY).collect();
         let presented = presented.and_then(|key| key.to_str().ok());
         keys.extend(presented.filter(|key| key.len() >= SHORTEST_KEY && !keys.contains(key)));
         Self { keys }
@@ -206,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_shown_value_has_neither_key_nor_card_number_d62() {
-        let redaction = Redaction::of(&[], Some(&KEY));
+        let redaction = Redaction::of([], Some(&KEY));
         for json in [
             "10.50",
             "null",
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_random_id_keeps_digits_that_look_like_a_card_number() {
-        let redaction = Redaction::of(&[], Some(&KEY));
+        let redaction = Redaction::of([], Some(&KEY));
         let shown = |name, value| {
             let sent =
                 HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
@@ -268,15 +270,15 @@ mod tests {
             HeaderName::from_static("traceparent"),
             HeaderValue::from_static("00-2b770e962a6e2423008948863ebf383b-5596bb807342c7ee-01"),
         )]);
-        assert!(!format!("{:?}", Redaction::of(&[], Some(&key)).headers(&sent)).contains("2423008948863"));
+        assert!(!format!("{:?}", Redaction::of([], Some(&key)).headers(&sent)).contains("2423008948863"));
     }
 
     #[test]
     fn s5_wrong_keys_are_redacted_and_short_keys_are_not() {
-        let accepted = ["accepted_key".to_owned(), "order".to_owned()];
+        let accepted = ["accepted_key", "order"];
         let shown = |presented| {
             let presented = HeaderValue::from_static(presented);
-            Redaction::of(&accepted, Some(&presented))
+            Redaction::of(accepted, Some(&presented))
                 .text("accepted_key wrong_key order payment")
                 .into_owned()
         };
@@ -287,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_path_for_a_log_has_neither_key_nor_card_number_d62() {
-        let accepted = ["accepted_key".to_owned()];
+        let accepted = ["accepted_key"];
         for (path, shown) in [
             (
                 "/customer/accepted_key/4242-4242-4242-4242/cus_1",
@@ -297,10 +299,12 @@ mod tests {
             ("/customer/4242%204242%204242%204242", "/[redacted]"),
             ("/customer/cus%201", "/customer/cus%201"),
         ] {
-            assert_eq!(Redaction::of(&accepted, None).path(path), shown);
+            assert_eq!(Redaction::of(accepted, None).path(path), shown);
         }
-        let key = ["key%41of%42a".to_owned()];
-        assert_eq!(Redaction::of(&key, None).path("/customer/key%41of%42a"), "/customer/[redacted]");
+        assert_eq!(
+            Redaction::of(["key%41of%42a"], None).path("/customer/key%41of%42a"),
+            "/customer/[redacted]"
+        );
     }
 
     fn value() -> impl Strategy<Value = String> {
@@ -331,7 +335,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_shown_value_is_json_without_the_key(json in value()) {
-            let redaction = Redaction::of(&[], Some(&KEY));
+            let redaction = Redaction::of([], Some(&KEY));
             let shown = redaction.shown_value(&json);
             prop_assert!(serde_json::from_str::<&RawValue>(&shown).is_ok(), "{}", shown);
             let text = |json: &str| serde_json::from_str::<String>(json).ok();

@@ -5,10 +5,8 @@ use crate::{Choices, ManualClock};
 
 /// What a gateway is built with. It never changes afterwards, so it is read without a lock.
 pub(crate) struct Settings {
-    /// The accepted keys, at least one. None of them may be stored from a request.
-    pub(crate) api_keys: Vec<String>,
-    /// The index of the tenant of each key.
-    pub(crate) tenants: Vec<usize>,
+    /// The accepted keys of each tenant, at least one. None of them may be stored from a request.
+    pub(crate) tenants: Vec<Vec<String>>,
     /// Zero if it is not set.
     pub(crate) seed: Option<u64>,
     pub(crate) choices: Choices,
@@ -27,12 +25,11 @@ impl Settings {
     /// The index of the tenant with this key. The comparison may take a time that depends on the key, which is no secret here:
     /// everybody who reaches the fake controls it.
     pub(crate) fn tenant_with_key(&self, presented: &[u8]) -> Option<usize> {
-        let own = self.api_keys.iter().position(|own| own.as_bytes() == presented)?;
-        Some(self.tenants[own])
+        self.tenants.iter().position(|keys| keys.iter().any(|own| own.as_bytes() == presented))
     }
 
-    /// The number of tenants. The keys of each follow each other.
-    pub(crate) fn tenant_count(&self) -> usize {
-        self.tenants.last().map_or(0, |last| last + 1)
+    /// The keys of all tenants.
+    pub(crate) fn api_keys(&self) -> impl Iterator<Item = &str> {
+        self.tenants.iter().flatten().map(String::as_str)
     }
 }

@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::pending;
+use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -256,7 +257,8 @@ impl Transport for ScriptedTransport {
         let operation = request.operation();
         let (head, body) = request.into_http().into_parts();
         let members = RequestMembers::read(&body).ok();
-        let captured = RecordedRequest::capture(Some(operation), head, body.len(), members.as_ref(), &[]);
+        let captured =
+            RecordedRequest::capture(Some(operation), head, body.len(), members.as_ref(), iter::empty());
         let step = {
             let mut script = self.script();
             script.requests.push(captured);
