@@ -83,12 +83,12 @@ impl Attempt {
     /// Checks the deadline and returns the time left: until the connect deadline while a connection is being opened, otherwise
     /// until the total one.
     ///
-    /// After a stop of the process, it moves the total deadline once.
+    /// After a stop of the process, it moves the total deadline once, by a grace in which nothing is written.
     ///
     /// # Errors
     ///
     /// If the deadline has passed. Then the attempt has [expired](Self::is_expired).
-    pub(crate) fn check_deadline(&self) -> io::Result<Duration> {
+    pub(crate) fn time_left(&self) -> io::Result<Duration> {
         let now = Instant::now();
         if self.progress() == Progress::MayBeSent
             && let Some(grace) = grace_after_stop(self.total_ends.get(), now)
@@ -98,15 +98,15 @@ impl Attempt {
             self.total_ends.set(now + grace);
             return Ok(grace);
         }
-        self.check_deadline_of_write()
+        self.time_left_to_write()
     }
 
-    /// The same without that time: after the deadline nothing more is written.
+    /// The same without the grace: after the deadline nothing more is written.
     ///
     /// # Errors
     ///
-    /// As [`check_deadline`](Self::check_deadline).
-    pub(crate) fn check_deadline_of_write(&self) -> io::Result<Duration> {
+    /// As [`time_left`](Self::time_left).
+    pub(crate) fn time_left_to_write(&self) -> io::Result<Duration> {
         let ends = match self.progress() {
             Progress::Resolving | Progress::Connecting | Progress::Handshaking => self.connect_ends,
             Progress::Unsent | Progress::MayBeSent => self.total_ends.get(),
@@ -140,7 +140,7 @@ impl Attempt {
     ///
     /// If the connect deadline has passed: this process was stopped meanwhile. Nothing is written.
     pub(crate) fn connected(&self) -> io::Result<()> {
-        self.check_deadline_of_write()?;
+        self.time_left_to_write()?;
         self.set_progress(Progress::Unsent);
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Attempt {
     ///
     /// If the total deadline has passed. Then nothing is written.
     pub(crate) fn begin_write(&self, may_be_reused: &Arc<AtomicBool>) -> io::Result<()> {
-        self.check_deadline_of_write()?;
+        self.time_left_to_write()?;
         self.set_progress(Progress::MayBeSent);
         may_be_reused.store(false, Ordering::Relaxed);
         self.may_be_reused.replace(Arc::clone(may_be_reused));
@@ -241,13 +241,13 @@ mod tests {
             let stopped = || attempt.total_ends.set(second_ago());
             stopped();
             attempt.set_progress(Progress::MayBeSent);
-            assert!(attempt.check_deadline().expect("a grace") <= Duration::from_millis(100));
+            assert!(attempt.time_left().expect("a grace") <= Duration::from_millis(100));
             stopped();
-            attempt.check_deadline().expect_err("the grace is over");
+            attempt.time_left().expect_err("the grace is over");
         });
         run(Deadlines::default(), |attempt| {
             attempt.total_ends.set(second_ago());
-            attempt.check_deadline().expect_err("nothing is sent after the deadline");
+            attempt.time_left().expect_err("nothing is sent after the deadline");
             assert!(attempt.is_expired());
         });
     }
@@ -257,7 +257,7 @@ mod tests {
         run(Deadlines::new(Duration::ZERO, Duration::from_mins(1)), |attempt| {
             for progress in [Progress::Resolving, Progress::Connecting, Progress::Handshaking] {
                 attempt.set_progress(progress);
-                attempt.check_deadline().expect_err("the connect deadline has passed");
+                attempt.time_left().expect_err("the connect deadline has passed");
                 attempt.connected().expect_err("the process was stopped while it connected");
                 assert_eq!((delivery(attempt), attempt.is_expired()), (Delivery::NotProcessed, true));
             }
@@ -265,7 +265,7 @@ mod tests {
             attempt
                 .begin_write(&Arc::default())
                 .expect("the connect deadline does not apply to a pooled connection");
-            attempt.check_deadline().expect("the total deadline has not passed");
+            attempt.time_left().expect("the total deadline has not passed");
         });
     }
 

@@ -19,7 +19,7 @@ impl Socket {
         for (tried, address) in (0..).zip(&addresses) {
             let untried = u32::try_from(addresses.len()).unwrap_or(u32::MAX) - tried;
             // Divides the time left among the addresses, so that one that does not respond cannot use it up.
-            match TcpStream::connect_timeout(address, attempt.check_deadline()? / untried) {
+            match TcpStream::connect_timeout(address, attempt.time_left()? / untried) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
                     return Ok(Self(stream));
@@ -28,7 +28,7 @@ impl Socket {
             }
         }
         // If connecting used up the deadline, reports a timeout.
-        attempt.check_deadline()?;
+        attempt.time_left()?;
         Err(failure)
     }
 
@@ -57,25 +57,25 @@ fn on_thread<T: Send + 'static>(
     attempt: &Attempt,
     look_up: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    let left = attempt.check_deadline()?;
+    let left = attempt.time_left()?;
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().name("payments-lookup".to_owned()).spawn(move || sender.send(look_up()))?;
     receiver.recv_timeout(left).unwrap_or_else(|_| {
-        attempt.check_deadline()?;
+        attempt.time_left()?;
         Err(io::Error::other("the lookup panicked"))
     })
 }
 
 impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let check = Attempt::check_deadline;
+        let check = Attempt::time_left;
         within_deadline(check, |left| self.0.set_read_timeout(Some(left)), || (&self.0).read(buffer))
     }
 }
 
 impl Write for Socket {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let check = Attempt::check_deadline_of_write;
+        let check = Attempt::time_left_to_write;
         within_deadline(check, |left| self.0.set_write_timeout(Some(left)), || (&self.0).write(buffer))
     }
 
