@@ -100,9 +100,10 @@ use session::{Session, Timelines, read};
 ///
 /// # Runtimes
 ///
-/// The store needs a tokio runtime with I/O and time. Several runtimes can use it. Each uses only the connections that it has
-/// opened, because its own tasks drive them. A connection that is closed while its runtime is not running stays open until that
-/// runtime runs again or ends.
+/// The store needs a tokio runtime with I/O and time. Several runtimes can use it. Each prefers the connections that it has opened,
+/// because its own tasks drive them, and takes one of another runtime only if no more may be opened. If that runtime is not running,
+/// the call fails after 10 seconds. A connection that is closed while its runtime is not running stays open until that runtime runs
+/// again or ends.
 ///
 /// When the runtime that opened the store ends, the store counts as dead: other processes then show what it is sending as unknown
 /// until the attempt has ended. Keep that runtime running until [`Journal::close`] has returned. If it does not run, `close` does
@@ -287,19 +288,17 @@ impl Shared {
         result
     }
 
-    /// An idle session that the current runtime drives. If there is none, a new one will be opened, so the oldest ones of other
-    /// runtimes are closed if there would be too many.
+    /// An idle session that the current runtime drives. If there is none, a new one will be opened, unless there would be too many:
+    /// then the one that was used last, whose runtime most probably runs.
     fn idle_session(&self) -> Option<Session> {
         let mut idle = self.idle();
         // By the server, or by the end of their runtime.
         idle.retain(|session| !session.connection.client.is_closed());
-        let own = idle.iter().rposition(|session| session.connection.is_driven_here());
-        let own = own.map(|index| idle.remove(index));
-        if own.is_none() {
-            let surplus = idle.len().saturating_sub(self.permits.available_permits());
-            idle.drain(..surplus);
+        match idle.iter().rposition(|session| session.connection.is_driven_here()) {
+            Some(index) => Some(idle.remove(index)),
+            None if idle.len() > self.permits.available_permits() => idle.pop(),
+            None => None,
         }
-        own
     }
 
     /// Writes an outcome, which cannot be obtained again. So everything but damage is retried for a while, over new connections:

@@ -131,9 +131,9 @@ fn is_for_the_same(payment: &IntentRequest, other: &IntentRequest) -> bool {
         }
 }
 
-/// Whether two payments are nearly certainly one that was charged twice, if both were charged.
+/// Whether two payments are nearly certainly one that was charged twice, if both were charged: their keys are one in two spellings.
 fn is_twin(payment: Keyed<'_>, other: Keyed<'_>) -> bool {
-    let is_of_key = |it| matches!(it, Likeness::Key | Likeness::RoundedKey | Likeness::KeyIsReference);
+    let is_of_key = |it| matches!(it, Likeness::Key | Likeness::RoundedKey);
     payment.0 != other.0 && is_for_the_same(payment.1, other.1) && likenesses(payment, other).any(is_of_key)
 }
 
@@ -278,6 +278,13 @@ pub(crate) fn marks(payment: Keyed<'_>) -> Vec<Mark> {
     marks
 }
 
+/// Those of its key. Few charges have one of them, where many may have the same reference.
+pub(crate) fn marks_of_key(payment: Keyed<'_>) -> Vec<Mark> {
+    let mut marks = marks(payment);
+    marks.retain(|(form, ..)| matches!(form, Form::Key | Form::RoundedKey));
+    marks
+}
+
 /// The [marks] of payments that may be the same, and what each has in common with this charge. None if it charged no token and is
 /// not lost.
 pub(crate) fn links(other: Keyed<'_>) -> Vec<(Likeness, Mark)> {
@@ -369,7 +376,7 @@ impl EarlierCharges {
 
     /// The key under which a payment that was charged may have been charged too.
     pub(crate) fn twin(&self, payment: Keyed<'_>) -> Option<&IntentKey> {
-        let marks = marks(payment);
+        let marks = marks_of_key(payment);
         let mut keys = marks.iter().filter_map(|mark| self.by_mark.get(mark)).flatten();
         keys.find(|key| {
             let (intent, scope) = &self.charges[*key];

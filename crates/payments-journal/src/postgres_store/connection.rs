@@ -292,7 +292,7 @@ pub(super) const MAX_WAIT_FOR_TABLE: Duration = Duration::from_mins(11);
 /// - `tcp_*`: the server notices within a minute that a machine has died, so that its owner counts as dead.
 /// - `client_connection_check_interval`: the server ends the statement of a client that has died, and frees what it had locked. Only
 ///   a server on Linux certainly allows it.
-/// - `enable_seqscan`: every query has an index. A plan for a small table would not use it until the server analyzes
+/// - `enable_seqscan`: every query has an index, except the one for a key that contains a secret. A plan for a small table would not use it until the server analyzes
 ///   the table again.
 /// - `jit`: without sequential scans some plans look so expensive that each session would compile them to machine code, which
 ///   takes longer than any of them runs.

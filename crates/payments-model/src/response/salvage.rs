@@ -17,7 +17,7 @@ pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
 }
 
 /// Every complete transaction identifier that follows the name `"TransactionId"`, in any bytes, including repeated ones.
-/// Quotes may be escaped as in a JSON string (`\"`, `\u0022`), also twice, or in HTML (`&quot;`, `&#34;`).
+/// Quotes may be escaped as in a JSON string (`\"`, `\u0022`), possibly twice, or in HTML (`&quot;`, `&#34;`).
 pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
     salvaged_values(bytes, "TransactionId").into_iter().filter_map(TransactionId::from_response)
 }

@@ -111,6 +111,7 @@ pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
                     are clearly others";
         problems.push(Problem::new(1, "file", rule));
     }
+    charged_twice.is_cut = refusing >= MOST_KEPT;
     Ok((problems, repeats, charged_twice))
 }
 
@@ -252,20 +253,24 @@ impl Repeats {
 
 /// Rows that were charged, each with another key under which the payment was charged too.
 #[derive(Debug, Default)]
-pub(super) struct Twins(Examples);
+pub(super) struct Twins {
+    rows: Examples,
+    /// Whether there may be more, because not all charges were compared.
+    is_cut: bool,
+}
 
 impl Twins {
     /// Adds a row of which the other key is known.
     pub(super) fn add(&mut self, line: u64, key: &IntentKey, other: &IntentKey) {
-        self.0.add(format!("line {line}: {key} and {other}"));
+        self.rows.add(format!("line {line}: {key} and {other}"));
     }
 
     pub(super) fn warning(&self) -> Option<String> {
-        self.0.warning(
-            "rows that were charged, or may have been, although the journal has a charge with the same token and amount whose key is \
-             theirs in another spelling, or their ReferenceNo",
-            "unless they are payments of their own, somebody was charged twice: undo one of the two",
-            false,
+        self.rows.warning(
+            "rows that may be charged twice: the journal has a charge with the same token and amount, under their key in another \
+             spelling",
+            "unless they are payments of their own, undo one of the two",
+            self.is_cut,
         )
     }
 }

@@ -13,7 +13,7 @@ use super::earlier_charges::{RowHashes, charged_before, compare_in_file, names};
 use super::hashes::Hashes;
 use super::newcomers::RecentPages;
 use crate::call::admission::{ASKED_AT_ONCE, find_all};
-use crate::call::same_payment::{EarlierCharges, Fate, is_same_reference, marks};
+use crate::call::same_payment::{EarlierCharges, Fate, is_same_reference, marks, marks_of_key};
 use crate::failure::{Failure, Problem, RecordedIntent};
 use crate::report::advice::of_other_service;
 use crate::report::run::Summary;
@@ -210,17 +210,12 @@ impl Inspection<'_> {
             Fate::ToSend
         };
         self.inspected.fates.push(fate);
-        let marks = marks((&row.key, &IntentRequest::from(&row.payment)));
-        if self.journal.is_some() {
-            let hashes = match fate {
-                Fate::ToSend => Some(&mut self.hashes.marks),
-                fate => fate.is_made().then_some(&mut self.hashes.charged),
-            };
-            if let Some(hashes) = hashes {
-                for mark in &marks {
-                    hashes.add(mark);
-                }
-            }
+        let request = IntentRequest::from(&row.payment);
+        let marks = marks((&row.key, &request));
+        if self.journal.is_some() && fate == Fate::ToSend {
+            marks.iter().for_each(|mark| self.hashes.marks.add(mark));
+        } else if self.journal.is_some() && fate.is_made() {
+            marks_of_key((&row.key, &request)).iter().for_each(|mark| self.hashes.charged.add(mark));
         }
         if fate == Fate::ToSend {
             self.without_reference += u64::from(row.payment.reference_no().is_none());

@@ -5,6 +5,7 @@ use std::mem;
 use std::time::Duration;
 
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Journal, Pages, StoreError};
+use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use super::billing_file::BillingRow;
@@ -32,6 +33,9 @@ pub(super) struct Newcomers {
 
 /// Chosen by this command: how often it looks, at most. Two charges at the same moment do not see each other.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Chosen by this command: they are compared in milliseconds.
+const ROWS_AT_ONCE: usize = 256;
 
 /// A twentieth of the time: a fast run alone adds many rows, which are read too.
 const SHARE_OF_TIME: u32 = 20;
@@ -94,10 +98,15 @@ impl Newcomers {
         self.look().await?;
         let mut found = Vec::new();
         if self.charges.may_have_twins() {
-            found.extend(rows.filter_map(|row| {
-                let other = self.charges.twin((&row.key, &IntentRequest::from(&row.payment)))?;
-                Some((row.line, row.key, other.clone()))
-            }));
+            for (number, row) in rows.enumerate() {
+                // A signal or the time limit can end this.
+                if number % ROWS_AT_ONCE == 0 {
+                    yield_now().await;
+                }
+                if let Some(other) = self.charges.twin((&row.key, &IntentRequest::from(&row.payment))) {
+                    found.push((row.line, row.key, other.clone()));
+                }
+            }
         }
         let intents = find_all(&self.journal, found.iter().map(|(_, key, _)| key.clone())).await?;
         let mut twins = Twins::default();

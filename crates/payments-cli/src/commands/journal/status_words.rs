@@ -31,7 +31,14 @@ pub(super) fn is_only_against(cell: &str) -> bool {
 /// Whether a status cannot mean that money moved, whatever a person says. A pending one can.
 pub(super) fn is_no_charge(status: &str) -> bool {
     let is_against = |word: String| word != "pending" && against_a_charge(&word).is_some();
-    begins_with_no(status) || words(status).any(is_against)
+    let mut said = words(status);
+    let is_denied = match said.next().as_deref() {
+        Some("kein" | "keine" | "never" | "nicht" | "not") => true,
+        // A no-show is charged.
+        Some("no" | "non") => said.next().is_some_and(|word| is_among(CHARGE, &word)),
+        _ => false,
+    };
+    is_denied || words(status).any(is_against)
 }
 
 /// Words of a status that can only mean that the money moved, or will: two lists are easily mixed up. The last ones are the
@@ -422,7 +429,11 @@ mod tests {
                 true,
                 "Not approved | not approved | Nicht bezahlt | Keine Zahlung | Non pay\u{e9} | Never paid",
             ),
-            (None, false, "Rechazado | Approved | avoided | errors: 0 | Nichtig | Paid, not yet settled | "),
+            (
+                None,
+                false,
+                "Rechazado | Approved | avoided | errors: 0 | Nichtig | Paid, not yet settled | No-show | No hold | Non-qualified | ",
+            ),
         ] {
             for cell in cells.split(" | ") {
                 assert_eq!((against_a_charge(cell), is_no_charge(cell)), (against, no_charge), "{cell}");

@@ -1,4 +1,4 @@
-//! `payments journal summary`: count, sum and age of the oldest, for each state; and, for people, what was charged.
+//! `payments journal summary`: count, sum and age of the oldest, for each state.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -19,8 +19,7 @@ pub(super) async fn run(place: &JournalPlace, output: &Output) -> Result<(), Com
     let found = journal.summary().await?;
     let mut sums = Sums::default();
     if output.is_text() {
-        let processed = [StateName::Processed, StateName::Resolved];
-        let read = for_each_page(&journal, &processed, |intents| {
+        let read = for_each_page(&journal, &[StateName::Resolved], |intents| {
             for intent in intents {
                 sums.add(intent);
             }
@@ -29,11 +28,7 @@ pub(super) async fn run(place: &JournalPlace, output: &Output) -> Result<(), Com
         read.await.map_err(CommandError::before_output)?;
     }
     let document = Document { count: found.count(), states: states(&found) };
-    super::write(READ, output, &document, |_| {
-        let charged = sums.charged();
-        let separator = if charged.is_empty() { "" } else { "\n" };
-        format!("{}{separator}{charged}", lines(&found, &sums))
-    })
+    super::write(READ, output, &document, |_| lines(&found, &sums))
 }
 
 #[derive(Serialize)]

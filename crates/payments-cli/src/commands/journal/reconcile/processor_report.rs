@@ -182,8 +182,9 @@ impl ProcessorReport {
             this.rows.push(row);
             times.push(time);
         }
-        // An export of declined payments has no word of a charge.
-        let may_be_charged = words.is_empty() || seen_words.keys().any(|word| words.is_unclear(word));
+        // An export of declined payments has no word of a charge. An empty cell may be one.
+        let may_be_charge = |word: &String| word.is_empty() || words.is_unclear(word);
+        let may_be_charged = words.is_empty() || seen_words.keys().any(may_be_charge);
         if columns[STATUS].is_some() && !words.has_charged() && may_be_charged {
             let why = format!(" has {}", status_words::shown(&seen_words));
             let what_helps = "say with --charged-status which of them mean that the money moved, and with --declined-status which mean that it did not";
