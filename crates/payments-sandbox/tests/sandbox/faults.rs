@@ -155,20 +155,31 @@ fn delay_sends_the_normal_response_late_and_keeps_the_connection() {
 
 #[test]
 fn a_client_that_leaves_before_its_request_is_processed_is_never_charged() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let gate = sandbox.gateway().gate(OperationName::TokenTransaction);
-    let mut client = RawClient::connect(&sandbox);
-    client.pay("");
-    block_on(gate.arrived());
-    drop(client);
-    // The server notices that the client is gone, and drops the request.
-    while gate.held() > 0 {
-        std::thread::yield_now();
+    for closes_only_its_side in [false, true] {
+        let sandbox = BlockingSandbox::start().unwrap();
+        let gate = sandbox.gateway().gate(OperationName::TokenTransaction);
+        let mut client = RawClient::connect(&sandbox);
+        client.pay("");
+        block_on(gate.arrived());
+        let half_closed = if closes_only_its_side {
+            client.close_sending_side();
+            Some(client)
+        } else {
+            drop(client);
+            None
+        };
+        // The server notices that the client is gone, and drops the request.
+        while gate.held() > 0 {
+            std::thread::yield_now();
+        }
+        gate.release();
+        if let Some(mut client) = half_closed {
+            assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
+        }
+        let gateway = sandbox.gateway().clone();
+        drop(sandbox);
+        gateway.ledger().assert_nothing_charged();
     }
-    gate.release();
-    let gateway = sandbox.gateway().clone();
-    drop(sandbox);
-    gateway.ledger().assert_nothing_charged();
 }
 
 /// A sandbox that sends its log to a channel.
