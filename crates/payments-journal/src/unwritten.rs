@@ -306,13 +306,12 @@ impl Unwritten {
                 {
                     return Err(error.clone());
                 }
-                match ends.writing.clone().filter(|other| other.peek().is_none() && !stands_still) {
-                    Some(other) => (other, ends.tries),
-                    None => {
-                        ends.writing = Some(own);
-                        return Ok(());
-                    }
-                }
+                let is_writing = |other: &Shared<_>| other.peek().is_none() && !stands_still;
+                let Some(other) = ends.writing.clone().filter(is_writing) else {
+                    ends.writing = Some(own);
+                    return Ok(());
+                };
+                (other, ends.tries)
             };
             let waited = select(other, SystemTimer::new().sleep(PATIENCE)).await;
             stands_still = matches!(waited, Either::Right(_)) && self.ends().tries == tries;

@@ -213,9 +213,13 @@ impl Inspection<'_> {
         let request = IntentRequest::from(&row.payment);
         let marks = marks((&row.key, &request));
         if self.journal.is_some() && fate == Fate::ToSend {
-            marks.iter().for_each(|mark| self.hashes.marks.add(mark));
+            for mark in &marks {
+                self.hashes.marks.add(mark);
+            }
         } else if self.journal.is_some() && fate.is_made() {
-            marks_of_key((&row.key, &request)).iter().for_each(|mark| self.hashes.charged.add(mark));
+            for mark in &marks_of_key((&row.key, &request)) {
+                self.hashes.charged.add(mark);
+            }
         }
         if fate == Fate::ToSend {
             self.without_reference += u64::from(row.payment.reference_no().is_none());
