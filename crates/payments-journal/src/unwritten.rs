@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt as _;
-use futures_util::future::{Either, Shared, select};
+use futures_util::future::{Either, Shared as SharedFuture, select};
 use payments_core::{SystemTimer, Timer as _};
 use pollster::block_on;
 #[cfg(feature = "tokio")]
@@ -134,7 +134,7 @@ struct Ends {
     waiting: BTreeMap<u64, UnwrittenEnd>,
     next_number: u64,
     /// Ready once the call that writes them has ended.
-    writing: Option<Shared<oneshot::Receiver<()>>>,
+    writing: Option<SharedFuture<oneshot::Receiver<()>>>,
     /// How many tries to write one have ended.
     tries: u64,
     /// How often writing them has stopped, and why it did the last time.
@@ -291,7 +291,7 @@ impl Unwritten {
     async fn wait_for_turn(
         &self,
         is_due: impl Fn(&UnwrittenEnd) -> bool + Send,
-        own: Shared<oneshot::Receiver<()>>,
+        own: SharedFuture<oneshot::Receiver<()>>,
     ) -> Result<(), StoreError> {
         let stops_before = self.ends().stops;
         let mut stands_still = false;
@@ -306,7 +306,7 @@ impl Unwritten {
                 {
                     return Err(error.clone());
                 }
-                let is_writing = |other: &Shared<_>| other.peek().is_none() && !stands_still;
+                let is_writing = |other: &SharedFuture<_>| other.peek().is_none() && !stands_still;
                 let Some(other) = ends.writing.clone().filter(is_writing) else {
                     ends.writing = Some(own);
                     return Ok(());

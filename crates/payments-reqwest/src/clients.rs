@@ -38,7 +38,7 @@ pub(crate) struct Client {
     untrusted: Arc<Mutex<Vec<ConnectionId>>>,
 }
 
-/// The local address of a connection: no other open connection has it. `None` for a Unix socket.
+/// The local address of a connection, which tells the open connections to one server apart. `None` for a Unix socket.
 pub(crate) type ConnectionId = Option<SocketAddr>;
 
 impl Client {

@@ -1,7 +1,7 @@
 /// The version of this crate, as in the header `Sandbox-Version` and the command's first line.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The header of every response that has it.
+/// Every response has this header.
 pub(crate) const VERSION_HEADER: &str = "sandbox-version";
 
 /// The interface as one OpenAPI 3.1 document in JSON, for client generators, validators and mock tools of any language.
