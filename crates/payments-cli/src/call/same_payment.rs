@@ -278,11 +278,9 @@ pub(crate) fn marks(payment: Keyed<'_>) -> Vec<Mark> {
     marks
 }
 
-/// Those of its key. Few charges have one of them, where many may have the same reference.
-pub(crate) fn marks_of_key(payment: Keyed<'_>) -> Vec<Mark> {
-    let mut marks = marks(payment);
-    marks.retain(|(form, ..)| matches!(form, Form::Key | Form::RoundedKey));
-    marks
+/// Whether it is one of the key. Few charges have such a mark, where many may have the same reference.
+pub(crate) const fn is_of_key((form, ..): &Mark) -> bool {
+    matches!(form, Form::Key | Form::RoundedKey)
 }
 
 /// The [marks] of payments that may be the same, and what each has in common with this charge. None if it charged no token and is
@@ -376,8 +374,9 @@ impl EarlierCharges {
 
     /// The key under which a payment that was charged may have been charged too.
     pub(crate) fn twin(&self, payment: Keyed<'_>) -> Option<&IntentKey> {
-        let marks = marks_of_key(payment);
-        let mut keys = marks.iter().filter_map(|mark| self.by_mark.get(mark)).flatten();
+        let marks = marks(payment);
+        let of_key = marks.iter().filter(|mark| is_of_key(mark));
+        let mut keys = of_key.filter_map(|mark| self.by_mark.get(mark)).flatten();
         keys.find(|key| {
             let (intent, scope) = &self.charges[*key];
             *scope == Scope::Run && Fate::from(intent).is_made() && is_twin(payment, (key, &intent.request))

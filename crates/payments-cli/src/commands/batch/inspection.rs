@@ -13,7 +13,7 @@ use super::earlier_charges::{RowHashes, charged_before, compare_in_file, names};
 use super::hashes::Hashes;
 use super::newcomers::RecentPages;
 use crate::call::admission::{ASKED_AT_ONCE, find_all};
-use crate::call::same_payment::{EarlierCharges, Fate, is_same_reference, marks, marks_of_key};
+use crate::call::same_payment::{EarlierCharges, Fate, is_of_key, is_same_reference, marks};
 use crate::failure::{Failure, Problem, RecordedIntent};
 use crate::report::advice::of_other_service;
 use crate::report::run::Summary;
@@ -210,14 +210,13 @@ impl Inspection<'_> {
             Fate::ToSend
         };
         self.inspected.fates.push(fate);
-        let request = IntentRequest::from(&row.payment);
-        let marks = marks((&row.key, &request));
+        let marks = marks((&row.key, &IntentRequest::from(&row.payment)));
         if self.journal.is_some() && fate == Fate::ToSend {
             for mark in &marks {
                 self.hashes.marks.add(mark);
             }
         } else if self.journal.is_some() && fate.is_made() {
-            for mark in &marks_of_key((&row.key, &request)) {
+            for mark in marks.iter().filter(|mark| is_of_key(mark)) {
                 self.hashes.charged.add(mark);
             }
         }

@@ -34,11 +34,11 @@ pub(super) struct Newcomers {
 /// Chosen by this command: how often it looks, at most. Two charges at the same moment do not see each other.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Chosen by this command: they are compared in milliseconds.
-const ROWS_AT_ONCE: usize = 256;
-
 /// A twentieth of the time: a fast run alone adds many rows, which are read too.
 const SHARE_OF_TIME: u32 = 20;
+
+/// Chosen by this command: so many rows are compared in milliseconds.
+const ROWS_AT_ONCE: usize = 256;
 
 impl Newcomers {
     pub(super) fn new(
