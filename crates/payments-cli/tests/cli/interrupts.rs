@@ -137,9 +137,12 @@ fn closed_terminal_leaves_results_and_journal_complete() {
     drop(terminal);
     gate.release();
     assert_eq!(running.wait_without_reading(), Some(3));
+    // Nothing shows when the run has seen the signal, so a few more charges may have begun.
+    let charged = workspace.charged().len();
+    assert!((3..20).contains(&charged), "{charged}");
     let results = workspace.read("results.jsonl");
-    assert_eq!(results.matches(r#""outcome":"processed""#).count(), 3, "{results}");
-    assert_eq!(workspace.export().matches(r#""state":"processed""#).count(), 3);
+    assert_eq!(results.matches(r#""outcome":"processed""#).count(), charged, "{results}");
+    assert_eq!(workspace.export().matches(r#""state":"processed""#).count(), charged);
     workspace.bills("").ends(0, "processed");
     assert_eq!(workspace.charged().len(), 20);
 
