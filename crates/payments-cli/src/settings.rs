@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 
 use self::api_key::Key;
 pub(crate) use self::api_key::{KnownKeys, ReadKeys, key_hint};
-pub(crate) use self::journal_address::JOURNAL;
 pub(crate) use self::journal_place::{JournalPlace, MOST_PAGES, OpenFor, warn_of_a_loss};
 pub(crate) use self::printed_commands::{PrintedCommands, by_option, login_name, shell_word};
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
-pub(crate) use self::source::Source;
 use self::source::{
-    API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable,
+    API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, refuse_misspelled,
+    text_variable,
 };
+pub(crate) use self::source::{JOURNAL, Source};
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
 use crate::files::{self, FIX_THE_FILE};
@@ -74,6 +74,7 @@ impl Settings {
             Some((timeout, timeout_source)),
             Some(extra_ca),
             Some(mut proxy),
+            Some(()),
         ) = (
             or_problem(endpoint(options, api_key), &mut problems),
             or_problem(key, &mut problems),
@@ -81,6 +82,7 @@ impl Settings {
             or_problem(timeout(options), &mut problems),
             or_problem(authority(options), &mut problems),
             or_problem(Proxy::chosen(options), &mut problems),
+            or_problem(refuse_misspelled(), &mut problems),
         )
         else {
             return Err(problems.into_iter().reduce(Failure::and).expect("what is missing is a problem"));

@@ -8,7 +8,7 @@ use payments_journal::SqliteStore;
 use payments_model::mask;
 use zeroize::Zeroizing;
 
-use super::source::{Source, password_in, seen_in_arguments};
+use super::source::{JOURNAL, Source, password_in, seen_in_arguments};
 use crate::files;
 
 /// The address of a journal, which may or may not exist.
@@ -18,9 +18,6 @@ pub(super) enum Database {
     /// The address of a server, which may hold a password.
     Server(Zeroizing<String>),
 }
-
-/// The place for an address with a password, because every user of a machine can read the arguments of its processes.
-pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
 
 /// Whether it is a path. The address of a database would be shown with its password.
 pub(super) fn is_witness(path: &Path) -> bool {

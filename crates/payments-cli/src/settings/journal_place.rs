@@ -12,8 +12,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::api_key::KnownKeys;
-use super::journal_address::{Database, JOURNAL, is_witness};
-use super::source::{Source, chosen, text_variable};
+use super::journal_address::{Database, is_witness};
+use super::source::{JOURNAL, MUST_EXIST, Source, WITNESS, chosen, text_variable};
 use crate::args::journal::PlaceOptions;
 use crate::failure::{Failure, Purpose, Situation};
 use crate::files::FileIdentity;
@@ -50,12 +50,6 @@ pub(crate) enum OpenFor {
     /// The same, and a journal that is damaged for a run is damaged here. The caller reports a loss.
     DryRun,
 }
-
-/// The place of a witness on another disk.
-const WITNESS: &str = "PAYMENTS_JOURNAL_WITNESS";
-
-/// Whether a missing journal is refused: `true` or `false`.
-const MUST_EXIST: &str = "PAYMENTS_JOURNAL_MUST_EXIST";
 
 /// Of 1000 intents each, chosen by this command for a single call: reading them takes less than a tenth of a second.
 pub(crate) const MOST_PAGES: u32 = 10;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::{env, fmt};
 
 use crate::failure::Failure;
+use crate::style::for_terminal;
 
 /// Where a setting came from, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,38 @@ pub(super) const MERCHANT: &str = "PAYMENTS_MERCHANT";
 pub(super) const TIMEOUT: &str = "PAYMENTS_TIMEOUT";
 pub(super) const CA_CERT: &str = "PAYMENTS_CA_CERT";
 pub(super) const PROXY: &str = "PAYMENTS_PROXY";
+
+/// The place for an address with a password, because every user of a machine can read the arguments of its processes.
+pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
+
+/// The place of a witness on another disk.
+pub(super) const WITNESS: &str = "PAYMENTS_JOURNAL_WITNESS";
+
+/// Whether a missing journal is refused: `true` or `false`.
+pub(super) const MUST_EXIST: &str = "PAYMENTS_JOURNAL_MUST_EXIST";
+
+/// Without one of these, money moves in another way and nothing fails.
+const SILENT: [&str; 5] = [MERCHANT, PROXY, JOURNAL, WITNESS, MUST_EXIST];
+
+/// Refuses a variable whose name is nearly that of one which is not set.
+pub(super) fn refuse_misspelled() -> Result<(), Failure> {
+    // Chosen by this command: two letters that are wrong, missing or too many.
+    const MOST_TYPOS: usize = 2;
+
+    let unset: Vec<_> = SILENT.into_iter().filter(|name| env::var_os(name).is_none()).collect();
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let found = names.filter_map(|name| {
+        let spelled = name.to_uppercase();
+        let meant = unset.iter().find(|meant| strsim::osa_distance(&spelled, meant) <= MOST_TYPOS)?;
+        Some((name, meant))
+    });
+    found.min().map_or(Ok(()), |(name, meant)| {
+        let name = for_terminal(&name);
+        Err(Failure::configuration(format!(
+            "this command reads no environment variable {name}, and {meant} is not set; nothing was sent: rename it, or unset {name}"
+        )))
+    })
+}
 
 /// A variable's value; an empty one counts as unset.
 pub(super) fn variable(name: &str) -> Option<OsString> {
