@@ -186,6 +186,27 @@ fn report_that_ends_before_a_payment_says_so() {
     has(explained(after), ["one  10.50  no row agrees in amount"]);
 }
 
+/// Who reads that no row agrees may believe that nothing was charged, and send it again.
+#[test]
+fn row_whose_reference_a_spreadsheet_has_changed_is_shown() {
+    let workspace = Workspace::open();
+    let id = workspace.lost("0017", "10.50");
+    let report = format!("Transaction ID,Amount,Reference,Date\n{id},10.50,17,{}\n", now());
+    let text = workspace.reconcile(&report, "--output text").exits(5).stdout;
+    has(
+        &text,
+        [
+            format!("0017  10.50  a row has its amount and time, and another reference or card"),
+            format!("  line 2  {id}  17  10.50"),
+        ],
+    );
+    let open = &workspace.reconcile(&report, "").exits(5).json()["undecided"][0];
+    assert_eq!(
+        (&open["why"], &open["candidates"][0]["transaction_id"]),
+        (&Value::from("no_row"), &Value::from(id))
+    );
+}
+
 /// A declined payment would be proposed as charged, and nobody would know that its column was not read.
 #[test]
 fn columns_beside_an_unknown_status_are_named() {

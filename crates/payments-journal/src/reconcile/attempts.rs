@@ -167,9 +167,14 @@ impl Compared {
         self.is_processed && !is_searched && self.rejected.is_empty()
     }
 
-    /// The newest attempt, if it is open and searched by this reference. Of one that is not searched the id is known.
+    /// The newest attempt, if it is open and searched. Of one that is not searched the id is known.
+    pub(super) fn searched(&self) -> Option<&Attempt> {
+        self.attempts.last().filter(|attempt| attempt.is_open && attempt.is_searched)
+    }
+
+    /// The same, if it is searched by this reference.
     pub(super) fn searched_by_reference(&self) -> Option<(&Attempt, &str)> {
-        let attempt = self.attempts.last().filter(|attempt| attempt.is_open && attempt.is_searched)?;
+        let attempt = self.searched()?;
         match &attempt.mark {
             Some(Mark::Reference(reference)) => Some((attempt, reference)),
             _ => None,

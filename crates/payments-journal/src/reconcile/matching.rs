@@ -183,6 +183,11 @@ impl<'a> Matching<'a> {
         let (why, others) = match (why, others) {
             _ if !resembling.is_empty() => (UndecidedReason::OtherReference, Vec::new()),
             (UndecidedReason::NoRow, Some(found)) => found,
+            (why @ UndecidedReason::NoRow, None) => {
+                let others = self.of_its_amount_and_time(intent, found);
+                // Many payments of one price say nothing about each of them.
+                (why, if others.len() > MOST { Vec::new() } else { others })
+            }
             (why, others) => (why, others.map_or_else(Vec::new, |(_, others)| others)),
         };
         let candidates = rows.keys().chain(&resembling).chain(&others).take(MOST).map(|transaction| {
@@ -198,16 +203,24 @@ impl<'a> Matching<'a> {
     /// Rows of no key with the amount and time of an open payment, and with a reference like its own. The processor may write it in
     /// another way; but only a person can say so.
     fn resembling(&self, intent: &Compared, found: &Found) -> Vec<usize> {
-        let Some((attempt, reference)) = intent.searched_by_reference() else { return Vec::new() };
-        let (amounts, reference) = (attempt.amount, folded(reference));
-        let rows = found.of_nobody.overlapping(amounts, attempt.window).take(MOST_COMPARED);
-        let mut resembling: Vec<_> = rows.map(|row| self.report.transaction_of[row]).collect();
+        let Some((_, reference)) = intent.searched_by_reference() else { return Vec::new() };
+        let reference = folded(reference);
+        let mut resembling = self.of_its_amount_and_time(intent, found);
         resembling.retain(|transaction| {
-            found.intents_of[*transaction].is_empty()
-                && self.report.references(*transaction).any(|shown| is_alike(&shown, &reference))
+            self.report.references(*transaction).any(|shown| is_alike(&shown, &reference))
         });
-        resembling.dedup();
         resembling
+    }
+
+    /// Rows of no key with the amount and time of an open payment, whatever else they say: a spreadsheet writes `17` for `0017`, and a
+    /// wallet pays with a number of its own.
+    fn of_its_amount_and_time(&self, intent: &Compared, found: &Found) -> Vec<usize> {
+        let Some(attempt) = intent.searched() else { return Vec::new() };
+        let rows = found.of_nobody.overlapping(attempt.amount, attempt.window).take(MOST_COMPARED);
+        let mut of_nobody: Vec<_> = rows.map(|row| self.report.transaction_of[row]).collect();
+        of_nobody.retain(|transaction| found.intents_of[*transaction].is_empty());
+        of_nobody.dedup();
+        of_nobody
     }
 
     /// Rows of no key with the reference of an open payment, and what else differs. With its amount, the time does: a clock or a zone

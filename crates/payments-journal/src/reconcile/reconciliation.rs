@@ -122,7 +122,7 @@ pub enum UndecidedReason {
     Lost,
     /// A row has its amount, and there is neither a reference nor a card to compare: that is never enough.
     AmountOnly,
-    /// No row agrees with it.
+    /// No row agrees with it. The candidates are rows of no key with its amount and time.
     NoRow,
     /// A row agrees in amount and time, and its reference is written in another way, or may be.
     OtherReference,

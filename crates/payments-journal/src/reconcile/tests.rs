@@ -241,8 +241,9 @@ fn reconciling_shows_a_row_that_agrees_but_for_its_amount_its_time_or_how_its_re
         (t(1000, "INVOICE-17"), "k OtherReference [2]; foreign [2]"),
         (t(1000, "ACME invoice 17"), "k OtherReference [2]; foreign [2]"),
         (t(1000, "INVOICE-"), "k OtherReference [2]; foreign [2]"),
-        (t(1000, "invoice-18"), "k NoRow; foreign [2]"),
-        (t(1000, "17"), "k NoRow; foreign [2]"),
+        // A spreadsheet writes `17` for `0017`.
+        (t(1000, "invoice-18"), "k NoRow [2]; foreign [2]"),
+        (t(1000, "17"), "k NoRow [2]; foreign [2]"),
         (t(971, "invoice 17"), "k OtherAmount [2]; foreign [2]"),
         (later(5, t(971, "invoice 17")), "k OtherAmount [2]; foreign [2]"),
         (t(100_000, "INVOICE-17"), "k OtherAmount [2]; foreign [2]"),
@@ -271,6 +272,12 @@ fn reconciling_shows_a_row_that_agrees_but_for_its_amount_its_time_or_how_its_re
             "k Fee [2]; foreign [2]",
         ),
         (vec![intent("k", asked(), None)], vec![t(971, "invoice 17")], "k Sending [2]; foreign [2]"),
+        // A wallet pays with a number of its own.
+        (
+            vec![intent("k", card(1000, "4242"), unknown())],
+            vec![row(2, "t", 1000, "", "1111"), later(5, row(3, "u", 1000, "", "1111"))],
+            "k NoRow [2]; foreign [2, 3]",
+        ),
         // The payment of another key.
         (
             vec![intent("k", asked(), unknown()), intent("l", asked(), processed("t"))],
@@ -283,6 +290,18 @@ fn reconciling_shows_a_row_that_agrees_but_for_its_amount_its_time_or_how_its_re
             "l is t [2]; k NoRow",
         ),
     ]);
+}
+
+#[test]
+fn reconciling_shows_few_rows_of_other_references() {
+    let asked = || intent("k", token(1000, Some("invoice 17")), unknown());
+    let rows = |count: u64| {
+        (2..2 + count).map(|line| row(line, &format!("t{line}"), 1000, &format!("web-{line}"), "")).collect()
+    };
+    let shown = |rows: Vec<_>| found(&[asked()], &rows).undecided[0].candidates.len();
+    assert_eq!([1, 10, 11].map(|count| shown(rows(count))), [1, 10, 0]);
+    let with_alike: Vec<_> = rows(11).into_iter().chain([row(20, "t20", 1000, "INVOICE-17", "")]).collect();
+    assert_eq!(shown(with_alike), 1);
 }
 
 /// The processor, or a person there, has tried it again.

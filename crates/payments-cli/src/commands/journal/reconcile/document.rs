@@ -232,6 +232,10 @@ impl<'a> Document<'a> {
                 UndecidedReason::NoRow if is_too_old(open.attempt.begun_at) => {
                     "was sent after the newest row of this report: export a later one"
                 }
+                UndecidedReason::NoRow if !open.candidates.is_empty() => {
+                    "a row has its amount and time, and another reference or card, as a spreadsheet or a wallet writes it: look before you \
+                     resolve it"
+                }
                 _ => explained,
             };
             Open { key: Key::of(&open.attempt), why, explained, candidates: candidates.collect() }
