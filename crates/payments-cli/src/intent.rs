@@ -266,11 +266,20 @@ pub(crate) struct IntentSum {
     /// `None` if it is too large to be exact.
     #[serde(serialize_with = "exact")]
     sum: Option<Amount>,
+    /// How many are not in the sum because the journal has lost what was sent.
+    #[serde(skip_serializing_if = "is_zero")]
+    lost: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
+pub(crate) const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl IntentSum {
     pub(crate) fn add(&mut self, intent: &Intent) {
         self.count += 1;
+        self.lost += u64::from(intent.request.has_lost_amount());
         if let Some(amount) = intent.request.amount {
             self.sum = self.sum.and_then(|sum| sum.checked_add(amount));
         }
@@ -278,7 +287,7 @@ impl IntentSum {
 
     /// The sum for people.
     pub(crate) fn sum(&self) -> String {
-        sum_for_people(self.sum)
+        sum_for_people(self.sum, self.lost)
     }
 
     /// Count and sum for people.
@@ -292,14 +301,15 @@ impl IntentSum {
     }
 }
 
-/// A sum of amounts; `None` if it is too large to be exact.
-pub(crate) fn sum_for_people(sum: Option<Amount>) -> String {
-    sum.map_or_else(|| "a sum too large to be exact".to_owned(), money)
+/// A sum of amounts; `None` if it is too large to be exact. The journal does not know how much the `lost` ones are.
+pub(crate) fn sum_for_people(sum: Option<Amount>, lost: u64) -> String {
+    let sum = sum.map_or_else(|| "a sum too large to be exact".to_owned(), money);
+    if lost > 0 { format!("{sum} and {}", counted(lost, "unknown amount")) } else { sum }
 }
 
 impl Default for IntentSum {
     fn default() -> Self {
-        Self { count: 0, sum: Some(Amount::from_cents(0)) }
+        Self { count: 0, sum: Some(Amount::from_cents(0)), lost: 0 }
     }
 }
 

@@ -51,6 +51,11 @@ impl IntentRequest {
         self.operation
     }
 
+    /// Whether it has an amount that the journal has lost. A void has none.
+    pub fn has_lost_amount(&self) -> bool {
+        self.subject == Subject::Lost && self.operation.is_none()
+    }
+
     /// What to search the service's records by if the outcome is unknown and there is no transaction to look up.
     pub fn search_by(&self) -> &'static str {
         match self.operation {

@@ -25,6 +25,8 @@ pub struct StateSummary {
     /// The exact sum of their amounts. A void has no amount and only adds to the count. `None` if the sum is too large to be
     /// exact.
     pub sum: Option<Amount>,
+    /// How many of them are not in the sum because the journal has lost [what was sent](crate::Subject::Lost).
+    pub lost: u64,
     /// The earliest [begin](crate::Intent::begun_at) of their attempts, by the clock of the sender; `None` if there are none.
     pub oldest: Option<SystemTime>,
 }
@@ -32,7 +34,13 @@ pub struct StateSummary {
 impl Summary {
     /// Of these intents. What a dead owner left as sending is unknown.
     pub(crate) fn of(tallies: Vec<Tally>, is_dead: impl Fn(&OwnerId) -> bool) -> Self {
-        let empty = |&state| StateSummary { state, count: 0, sum: Some(Amount::from_cents(0)), oldest: None };
+        let empty = |&state| StateSummary {
+            state,
+            count: 0,
+            sum: Some(Amount::from_cents(0)),
+            lost: 0,
+            oldest: None,
+        };
         let mut states: Vec<_> = StateName::ALL.iter().map(empty).collect();
         for Tally { of, sender } in tallies {
             let state = if sender.as_ref().is_some_and(&is_dead) { StateName::Unknown } else { of.state };
@@ -59,6 +67,7 @@ impl StateSummary {
     fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.sum = self.sum.zip(other.sum).and_then(|(sum, more)| sum.checked_add(more));
+        self.lost += other.lost;
         self.oldest = [self.oldest, other.oldest].into_iter().flatten().min();
     }
 
@@ -80,18 +89,20 @@ pub struct Tally {
 
 impl Tally {
     pub(crate) fn of_intent(intent: &Intent) -> Self {
-        Self::of_one(intent.state.name(), &intent.owner, intent.request.amount, intent.begun_at)
+        let amount = (intent.request.amount, intent.request.has_lost_amount());
+        Self::of_one(intent.state.name(), &intent.owner, amount, intent.begun_at)
     }
 
     pub(crate) fn of_one(
         state: StateName,
         owner: &OwnerId,
-        amount: Option<Amount>,
+        (amount, is_lost): (Option<Amount>, bool),
         begun_at: SystemTime,
     ) -> Self {
         let sum = amount.or(Some(Amount::from_cents(0)));
         let sender = (state == StateName::Sending).then(|| owner.clone());
-        Self { of: StateSummary { state, count: 1, sum, oldest: Some(begun_at) }, sender }
+        let of = StateSummary { state, count: 1, sum, lost: is_lost.into(), oldest: Some(begun_at) };
+        Self { of, sender }
     }
 
     /// Adds this to those of the same state and sender.

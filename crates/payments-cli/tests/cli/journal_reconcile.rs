@@ -22,7 +22,7 @@ impl Workspace {
         self.last_id()
     }
 
-    fn reconcile(&self, report: impl AsRef<[u8]>, options: &str) -> Ended {
+    pub(crate) fn reconcile(&self, report: impl AsRef<[u8]>, options: &str) -> Ended {
         let path = self.write("report.csv", report);
         self.journals(format!("reconcile {path} {options}"))
     }
@@ -40,7 +40,7 @@ fn at(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(time).to_string()
 }
 
-fn now() -> String {
+pub(crate) fn now() -> String {
     at(SystemTime::now())
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
+use crate::journal_reconcile::now;
 use crate::prelude::*;
 
 /// A journal with the key `kept`, restored from a copy after these keys were charged. Returns their transactions too.
@@ -41,6 +42,31 @@ fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
     workspace.charge("kept").exits(0);
     workspace.charge("lost").failed(5);
     assert_eq!(charges(&workspace), 3);
+}
+
+/// A sum without them looks as if less had been charged.
+#[test]
+fn lost_keys_are_found_by_their_reference_and_are_in_no_sum_d49() {
+    let (workspace, [id]) = restored(["lost"]);
+    workspace.accept("Key\nlost\n").exits(0);
+    assert_eq!(workspace.journals("summary").json()["states"][4]["lost"], 1);
+    let report = format!("Transaction ID,Amount,Reference,Date\n{id},10.50,lost,{}\n", now());
+    let text = workspace.reconcile(report, "--output text").exits(5).stdout;
+    has(text, ["lost  was sent in the lost time", &format!("  line 2  {id}  lost  10.50")]);
+    has(
+        workspace.journals("list --output text").stdout,
+        ["at an unknown service: 1 intent, 0.00 and 1 unknown amount\n"],
+    );
+    workspace.journals(format!("resolve lost --processed {id}")).exits(0);
+    let listed = workspace.journals("list --output text").stdout;
+    let url = workspace.sandbox.base_url();
+    has(
+        listed,
+        [
+            "resolved (processed)             1 intent  0.00 and 1 unknown amount\n".to_owned(),
+            format!("charged at {url}: 2 intents, 45.00 and 1 unknown amount\n"),
+        ],
+    );
 }
 
 /// A key that is cut, and those that are missing after it, would be charged again.

@@ -492,11 +492,13 @@ fn tally(row: &Row) -> Result<Tally, StoreError> {
     let read = (|| {
         let (state, sum): (&str, &str) = (row.try_get(0).ok()?, row.try_get(3).ok()?);
         let (sender, count): (Option<&str>, i64) = (row.try_get(1).ok()?, row.try_get(2).ok()?);
+        let lost: i64 = row.try_get(5).ok()?;
         let of = StateSummary {
             state: StateName::from_name(state)?,
             count: count.unsigned_abs(),
             // An amount that was stored is one. Only the sum can be too large.
             sum: sum.parse().ok(),
+            lost: lost.unsigned_abs(),
             oldest: Some(milliseconds::time(row.try_get(4).ok()?)?),
         };
         Some(Tally { of, sender: sender.map(OwnerId::from_kept) })

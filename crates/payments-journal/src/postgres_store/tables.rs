@@ -256,7 +256,8 @@ macro_rules! base_url {
 /// Adds up the intents of the service `$1`, or all. The server cannot read an escaped NUL in JSON.
 pub(super) const SUMMARIZE: &str = r"
     SELECT state, CASE WHEN state = 'sending' THEN read->>'owner' END, count(*),
-        coalesce(sum((read->'request'->>'amount')::numeric), 0)::text, min((read->>'begun_at')::bigint)
+        coalesce(sum((read->'request'->>'amount')::numeric), 0)::text, min((read->>'begun_at')::bigint),
+        count(*) FILTER (WHERE read->'request'->>'subject' = 'lost' AND read->'request'->>'operation' IS NULL)
     FROM (
         SELECT state, replace(document, '\u0000', '\ufffd')::json AS read
         FROM payments_journal.intents WHERE $1::text IS NULL OR service = $1 OFFSET 0

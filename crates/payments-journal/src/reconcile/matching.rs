@@ -188,6 +188,10 @@ impl<'a> Matching<'a> {
                 // Many payments of one price say nothing about each of them.
                 (why, if others.len() > MOST { Vec::new() } else { others })
             }
+            // Many write the same into both.
+            (why @ UndecidedReason::Lost, None) if is_alone => {
+                (why, self.of_nobody_with(intent.shown.key.as_str(), found).collect())
+            }
             (why, others) => (why, others.map_or_else(Vec::new, |(_, others)| others)),
         };
         let candidates = rows.keys().chain(&resembling).chain(&others).take(MOST).map(|transaction| {
@@ -228,12 +232,9 @@ impl<'a> Matching<'a> {
     /// in cents.
     fn with_its_reference(&self, intent: &Compared, found: &Found) -> Option<(UndecidedReason, Vec<usize>)> {
         let (attempt, reference) = intent.searched_by_reference()?;
-        let rows = self.report.with_reference_like(reference).iter().copied().take(MOST_COMPARED);
-        let of_nobody = rows.filter(|transaction| {
-            found.intents_of[*transaction].is_empty() && !self.known_by.contains_key(transaction)
-        });
-        let (same_amount, mut others): (Vec<_>, Vec<_>) =
-            of_nobody.partition(|transaction| self.report.amount_of(*transaction) == attempt.amount);
+        let (same_amount, mut others): (Vec<_>, Vec<_>) = self
+            .of_nobody_with(reference, found)
+            .partition(|transaction| self.report.amount_of(*transaction) == attempt.amount);
         if !same_amount.is_empty() {
             return Some((UndecidedReason::OtherTime, same_amount));
         }
@@ -242,6 +243,14 @@ impl<'a> Matching<'a> {
             self.report.rows_of(*transaction).any(|row| row.interval().overlaps(since))
         });
         (!others.is_empty()).then_some((UndecidedReason::OtherAmount, others))
+    }
+
+    /// Rows of no key with a reference like this one.
+    fn of_nobody_with(&self, reference: &str, found: &Found) -> impl Iterator<Item = usize> {
+        let rows = self.report.with_reference_like(reference).iter().copied().take(MOST_COMPARED);
+        rows.filter(|transaction| {
+            found.intents_of[*transaction].is_empty() && !self.known_by.contains_key(transaction)
+        })
     }
 
     /// What can be proposed about an intent, or why nothing can.

@@ -118,7 +118,8 @@ pub enum UndecidedReason {
     Fee,
     /// The journal has masked a part of its transaction's id, so that no row can be recognized by it.
     MaskedId,
-    /// The journal has lost its entry, so that nothing but its key can be compared.
+    /// The journal has lost its entry, so that nothing but its key can be compared. The candidates are rows of no key with a
+    /// reference like it.
     Lost,
     /// A row has its amount, and there is neither a reference nor a card to compare: that is never enough.
     AmountOnly,

@@ -413,6 +413,8 @@ fn reconciling_proposes_no_row_that_may_be_a_lost_key() {
         assert!(said.ends_with(expected), "{said}: {lost:?}");
     }
     assert_said([(vec![lost(None, start())], vec![t()], "lost Lost; foreign [2]")]);
+    let with_its_key = row(2, "t", 1000, "LOST", "");
+    assert_said([(vec![lost(None, start())], vec![with_its_key], "lost Lost [2]; foreign [2]")]);
 }
 
 #[test]

@@ -293,7 +293,8 @@ pub(super) const RECORD_DECISION: &str =
 
 /// What is added up about each intent of the service `?1`, or about all if that is NULL. It reads the table.
 const TO_ADD_UP: &str = "SELECT state, json_extract(document, '$.owner'), \
-     json_extract(document, '$.request.amount'), json_extract(document, '$.begun_at') \
+     json_extract(document, '$.request.amount'), json_extract(document, '$.begun_at'), \
+     json_extract(document, '$.request.subject') IS 'lost' AND json_extract(document, '$.request.operation') IS NULL \
      FROM intent NOT INDEXED WHERE ?1 IS NULL OR service = ?1";
 
 /// Adds up the intents of this service, or all.
@@ -310,7 +311,7 @@ pub(super) fn summarize(connection: &Connection, service: Option<&str>) -> rusql
         let amount = row.get_ref(2)?.as_str_or_null()?.map(str::parse).transpose();
         let amount = amount.map_err(|_| unreadable(2, "it is no amount"))?;
         let begun_at = milliseconds::time(row.get(3)?).ok_or_else(|| unreadable(3, "it is no time"))?;
-        Tally::of_one(state, &owner, amount, begun_at).add_to(&mut tallies);
+        Tally::of_one(state, &owner, (amount, row.get(4)?), begun_at).add_to(&mut tallies);
     }
     Ok(tallies)
 }

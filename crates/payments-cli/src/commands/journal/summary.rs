@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::sums::{OfState, Sums};
 use super::{CommandError, READ, for_each_page};
 use crate::format::{counted, exact, in_words, timestamp};
-use crate::intent::sum_for_people;
+use crate::intent::{is_zero, sum_for_people};
 use crate::output::Output;
 use crate::settings::{JournalPlace, OpenFor};
 
@@ -44,6 +44,9 @@ pub(super) struct StateObject {
     /// `None` if it is too large to be exact.
     #[serde(serialize_with = "exact")]
     sum: Option<Amount>,
+    /// How many are not in the sum because the journal has lost what was sent.
+    #[serde(skip_serializing_if = "is_zero")]
+    lost: u64,
     oldest_begun_at: Option<String>,
     oldest_age_seconds: Option<u64>,
 }
@@ -55,6 +58,7 @@ pub(super) fn states(summary: &Summary) -> Vec<StateObject> {
         state: of.state.as_str(),
         count: of.count,
         sum: of.sum,
+        lost: of.lost,
         oldest_begun_at: of.oldest.map(timestamp),
         oldest_age_seconds: of.age_of_oldest(now).map(|age| age.as_secs()),
     };
@@ -72,7 +76,12 @@ pub(super) fn lines(summary: &Summary, known: &Sums) -> String {
         let mut parts = known.resolved().filter(|_| of.state == StateName::Resolved).peekable();
         if parts.peek().is_none() {
             let age = of.age_of_oldest(now).unwrap_or_default();
-            write(&in_words(of.state.as_str()), counted(of.count, "intent"), sum_for_people(of.sum), age);
+            write(
+                &in_words(of.state.as_str()),
+                counted(of.count, "intent"),
+                sum_for_people(of.sum, of.lost),
+                age,
+            );
         }
         for OfState { name, sum, oldest, .. } in parts {
             write(name, sum.intents(), sum.sum(), now.duration_since(*oldest).unwrap_or_default());
@@ -84,7 +93,8 @@ pub(super) fn lines(summary: &Summary, known: &Sums) -> String {
 /// The states that intents are in, on one line.
 pub(super) fn one_line(summary: &Summary) -> String {
     let states = summary.states.iter().filter(|of| of.count > 0);
-    let states: Vec<_> =
-        states.map(|of| format!("{} {}, {}", of.count, of.state.as_str(), sum_for_people(of.sum))).collect();
+    let states: Vec<_> = states
+        .map(|of| format!("{} {}, {}", of.count, of.state.as_str(), sum_for_people(of.sum, of.lost)))
+        .collect();
     states.join("; ")
 }

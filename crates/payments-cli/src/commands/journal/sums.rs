@@ -14,9 +14,10 @@ use crate::style::for_terminal;
 pub(super) struct Sums {
     /// In the order of the states, and first what was paid.
     states: BTreeMap<(usize, bool), OfState>,
-    services: BTreeMap<String, IntentSum>,
+    /// By service. Of a key that the journal has lost it is not known.
+    services: BTreeMap<Option<String>, IntentSum>,
     /// What was charged or authorized, by service.
-    charged: BTreeMap<(String, &'static str), IntentSum>,
+    charged: BTreeMap<(Option<String>, &'static str), IntentSum>,
 }
 
 /// The intents of one state, or the resolved ones that were paid or were not.
@@ -29,7 +30,7 @@ pub(super) struct OfState {
 
 impl Sums {
     pub(super) fn add(&mut self, intent: &Intent) {
-        let service = intent.service.clone().unwrap_or_default();
+        let service = intent.service.clone();
         if let Some(what) = charged(intent) {
             self.charged.entry((service.clone(), what)).or_default().add(intent);
         }
@@ -60,18 +61,18 @@ impl Sums {
 
     pub(super) fn of_services(&self) -> String {
         let services = self.services.iter();
-        lines(services.map(|(service, sum)| format!("at {}: {}", for_terminal(service), sum.shown())))
+        lines(services.map(|(service, sum)| format!("at {}: {}", shown(service), sum.shown())))
     }
 
     /// A line for each service; empty if nothing was charged.
     pub(super) fn charged(&self) -> String {
         let charged = self.charged.iter();
-        lines(
-            charged.map(|((service, what), sum)| {
-                format!("{what} at {}: {}", for_terminal(service), sum.shown())
-            }),
-        )
+        lines(charged.map(|((service, what), sum)| format!("{what} at {}: {}", shown(service), sum.shown())))
     }
+}
+
+fn shown(service: &Option<String>) -> String {
+    service.as_deref().map_or_else(|| "an unknown service".to_owned(), for_terminal)
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {

@@ -257,6 +257,9 @@ pub(crate) async fn refusal_in_an_older_copy_is_no_answer_about_the_money_d49<P:
     let error = restored.after_rejection(&invoice).process_token(&approved).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
     assert_eq!(state().await, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
+    let summary = restored.journal().summary().await.unwrap();
+    let unknown = summary.state(StateName::Unknown);
+    assert_eq!((unknown.count, unknown.sum, unknown.lost), (2, Some(TEN_FIFTY), 1));
     gateway.ledger().assert_charged_once(TEN_FIFTY);
 }
 
