@@ -5,7 +5,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, TransactionReceipt};
+use payments_core::model::{
+    Amount, ConvenienceFee, TokenTransaction, TransactionId, TransactionReceipt, mask,
+};
 use payments_core::{CallerHeaders, Outcome};
 use payments_journal::{Cause, Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StateName};
 use serde::Deserialize;
@@ -126,6 +128,10 @@ impl Order {
     }
 
     fn charge(&self, card: &Card) -> Result<(IntentKey, TokenTransaction), Refused> {
+        // The journal would store a card number that is sent as a token.
+        if mask(&card.token, &[]) != card.token {
+            return Err(Refused(StatusCode::UNPROCESSABLE_ENTITY));
+        }
         let payment = TokenTransaction::builder(&*card.token, self.price, ConvenienceFee::Inactive);
         let payment = payment.reference_no(format!("order {}", self.number)).build();
         Ok((self.key()?, payment.map_err(|_| Refused(StatusCode::UNPROCESSABLE_ENTITY))?))

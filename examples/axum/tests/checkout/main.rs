@@ -49,11 +49,12 @@ fn journal_that_cannot_be_used_is_no_unknown_payment() {
 }
 
 #[test]
-fn token_with_the_api_key_is_refused_for_good() {
+fn token_with_the_api_key_or_a_card_number_is_refused_for_good() {
     let shop = Shop::open();
     let instance = shop.start();
     let refused = instance.pay("17", FakeGateway::API_KEY);
     assert_eq!((refused.0, &refused.1["next"]), (422, &json!("send a valid token")), "{refused:?}");
+    assert_eq!(instance.pay("18", "4242424242424242").0, 422);
     assert_eq!(shop.sent(), BTreeMap::new());
 }
 
