@@ -211,6 +211,8 @@ pub(crate) fn state(intent: &Intent) -> String {
 /// Why a key is rejected, in a few words.
 pub(crate) fn why_rejected(failure: &Failure) -> String {
     match failure.http_status {
+        // The status of a success says nothing about a decline.
+        Some(200..=299) => failure.kind.to_string(),
         Some(status) => format!("HTTP {status}"),
         None if failure.kind == FailureKind::RESOLVED => "as a person found out".to_owned(),
         None => failure.kind.to_string(),

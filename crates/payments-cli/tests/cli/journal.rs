@@ -279,8 +279,9 @@ fn text_has_words_instead_of_names() {
     has(&text, ["token id ", "convenience fee  no\n", "kind             reopened by name\n"]);
     let named = text.replace("tok_approved", "");
     assert!(!named.contains('_'), "{text}");
+    workspace.token("tok_declined", "declined", "10.50").failed(4);
     let list = workspace.journals("list --output text").stdout;
-    has(&list, ["not processed (reopened by name)", "\nnot processed  "]);
+    has(&list, ["not processed (reopened by name)", "\nnot processed  ", "rejected (refused)"]);
     has(workspace.journals("summary --output text").stdout, ["not processed  "]);
 }
 
