@@ -1,5 +1,6 @@
+use std::collections::HashSet;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use futures_util::TryStreamExt as _;
@@ -268,8 +269,8 @@ impl ChangedRow<'_> {
             Some(now) if observed.may_record => {
                 execute(client.execute(tables::RECORD_TIMELINE, &[&observed.known, &now])).await?;
             }
-            Some(_) if self.timelines.is_first_to_log() => events::timeline_not_recorded(),
-            None if observed.now.is_none() && self.timelines.is_first_to_log() => {
+            Some(_) if self.timelines.is_first_to_log("not recorded") => events::timeline_not_recorded(),
+            None if observed.now.is_none() && self.timelines.is_first_to_log("not observed") => {
                 events::timeline_not_observed();
             }
             _ => {}
@@ -389,13 +390,13 @@ impl ServiceTransaction for LockedTable<'_> {
 pub(super) struct Timelines {
     /// The caller knows that a new timeline has lost nothing.
     pub(super) accepts_timelines: bool,
-    /// Whether the log says that the timeline is not observed, or that a new one was accepted.
-    pub(super) is_logged: AtomicBool,
+    /// What the log says already: each timeline that was accepted, and what is not observed.
+    pub(super) logged: Mutex<HashSet<String>>,
 }
 
 impl Timelines {
-    fn is_first_to_log(&self) -> bool {
-        !self.is_logged.swap(true, Ordering::Relaxed)
+    fn is_first_to_log(&self, what: &str) -> bool {
+        self.logged.lock().unwrap_or_else(PoisonError::into_inner).insert(what.to_owned())
     }
 
     /// Why the server may lack commits.
@@ -408,7 +409,7 @@ impl Timelines {
             _ if is_another => Some("it was restored into another server or database".to_owned()),
             (Some(was), Some(is)) if was == is && !is_hidden => None,
             (Some(was), is) if self.accepts_timelines && !is_hidden => {
-                if self.is_first_to_log() {
+                if self.is_first_to_log(is.unwrap_or("no timeline")) {
                     events::new_timeline(was, is);
                 }
                 None

@@ -296,6 +296,38 @@ fn log_says_why_the_timeline_is_not_observed_d49() {
     assert_eq!(is_recorded, [""; 0]);
 }
 
+/// Also after another warning, and a second time in the life of one store.
+#[cfg(feature = "tracing")]
+#[test]
+fn log_says_each_failover_that_was_accepted_in_advance_d49() {
+    let mut is_covered = false;
+    let lines = logged(async {
+        let Some((mut server, owner)) = of_an_owner_without_rights().await else { return };
+        sql(&server.url(), MAY_ASK_FOR_TIMELINE).await;
+        assert!(begins_as(&owner, "first").await);
+        sql(&server.url(), BILLING).await;
+        for right in [MAY_ASK_FOR_TIMELINE, MAY_ASK_FOR_CLUSTER] {
+            sql(&server.url(), &right.replace("TO owner", "TO billing")).await;
+        }
+        let billing = server.url().replace("postgres@", "billing@");
+        let store = PostgresStore::options().fails_over_without_loss().connect(&billing).await.unwrap();
+        for keys in [["second", "third"], ["fourth", "fifth"], ["sixth", "seventh"]] {
+            for key in keys {
+                assert!(begins(&store, key).await.unwrap(), "{key}");
+            }
+            promote(&mut server).await;
+        }
+        is_covered = true;
+    });
+    let expected = [
+        "not observed: this user may not record the timeline",
+        r#"a new timeline, which was accepted accepted="00000001" now="00000002""#,
+        r#"a new timeline, which was accepted accepted="00000001" now="00000003""#,
+    ];
+    let is_said = lines.iter().zip(expected).all(|(line, text)| line.starts_with("WARN") && line.contains(text));
+    assert!(!is_covered || is_said && lines.len() == expected.len(), "{lines:#?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn vacuum_full_is_no_restored_dump_d49() {
     let Some(place) = place() else { return };
