@@ -72,7 +72,7 @@ impl Endpoint {
             )
             .into());
         }
-        let service = service(&server, path_prefix(&base), &api_key);
+        let service = service(&server, &base, &[api_key.expose()]);
         let keys_in_url = Vec::new();
         let base_url = base_url.into_owned();
         let endpoint =
@@ -92,7 +92,8 @@ impl Endpoint {
     /// Two endpoints are of the same service exactly if these texts are equal. A new API key is no new service.
     ///
     /// An API key of at least 8 characters in the wrong place is replaced, so that the text can be stored and shown. Such a base URL does
-    /// not tell two services apart that differ only in it.
+    /// not tell two services apart that differ only in it. A key that a client gets [later](crate::Client::with_api_key) changes nothing
+    /// in this text.
     ///
     /// ```
     /// use payments_core::{ApiKey, Endpoint};
@@ -138,13 +139,14 @@ impl Endpoint {
             return Err(ConfigurationError::MerchantLabel.into());
         }
         let mut endpoint = self.with_api_key(api_key);
-        let earlier = iter::once(self.inner.api_key.expose());
-        if contains_long_secret(label, &endpoint.keys().chain(earlier).collect::<Vec<_>>()) {
+        let keys: Vec<_> = endpoint.keys().chain([self.inner.api_key.expose()]).collect();
+        if contains_long_secret(label, &keys) {
             return Err(ConfigurationError::MerchantLabelIsKey.into());
         }
+        let Inner { server, base, .. } = &*self.inner;
         // A base URL has no `#`, so this is never the service of another base URL.
-        let address = self.inner.service.split('#').next().unwrap_or_default();
-        Arc::make_mut(&mut endpoint.inner).service = format!("{address}#{label}");
+        let service = format!("{}#{label}", service(server, base, &keys));
+        Arc::make_mut(&mut endpoint.inner).service = service;
         Ok(endpoint)
     }
 
@@ -246,15 +248,10 @@ fn path_prefix(base: &Uri) -> &str {
     base.path().trim_end_matches('/')
 }
 
-/// A part of a base URL to show: somebody may have put the key into it.
-fn without_key<'a>(part: &'a str, api_key: &ApiKey) -> Cow<'a, str> {
-    redact(part, &[api_key.expose()])
-}
-
-/// The name of the service at this path of this server.
-fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
+/// The name of the service at this base URL of this server. Somebody may have put one of these keys into it.
+fn service(server: &ServerAddress, base: &Uri, keys: &[&str]) -> String {
     let (scheme, default_port) = if server.is_https() { ("https", 443) } else { ("http", 80) };
-    let host = without_key(server.host(), api_key).to_ascii_lowercase();
+    let host = redact(server.host(), keys).to_ascii_lowercase();
     let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     // An IPv6 address has many spellings.
     let host = match in_brackets.and_then(|address| address.parse::<Ipv6Addr>().ok()) {
@@ -263,7 +260,7 @@ fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
     };
     let port = Some(server.port()).filter(|port| *port != default_port);
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-    let path = without_key(path, api_key);
+    let path = redact(path_prefix(base), keys);
     format!("{scheme}://{host}{port}{path}")
 }
 
@@ -460,6 +457,15 @@ mod tests {
         };
         assert_eq!(service("SK-live-51H"), "https://eu-[redacted].example.com/[redacted]/x");
         assert_eq!(service("SK-live-51H"), service("SK-live-52H"));
+    }
+
+    #[test]
+    fn service_never_shows_the_key_of_a_merchant_d47() {
+        let shop = endpoint("https://eu-key-of-books.example.com/key-of-books/x").unwrap();
+        for shop in [shop.clone(), shop.with_api_key(ApiKey::new("key-of-toys").unwrap())] {
+            let books = shop.for_merchant("books", ApiKey::new("key-of-books").unwrap()).unwrap();
+            assert_eq!(books.service(), "https://eu-[redacted].example.com/[redacted]/x#books");
+        }
     }
 
     #[test]
