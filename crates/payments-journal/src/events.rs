@@ -5,6 +5,8 @@
 #![cfg_attr(not(feature = "tracing"), allow(unused_variables, reason = "nothing is logged then"))]
 
 use std::future::Future;
+#[cfg(feature = "tracing")]
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[cfg(any(feature = "tokio", feature = "tracing"))]
 use payments_model::TransactionId;
@@ -22,11 +24,11 @@ pub(crate) fn in_span<F: Future>(key: &IntentKey, future: F) -> impl Future<Outp
     future
 }
 
-/// An event of the journal.
+/// An event of the journal. A panic of the subscriber must not lose the outcome of a payment.
 macro_rules! log {
     ($level:ident, $($event:tt)*) => {
         #[cfg(feature = "tracing")]
-        tracing::$level!(target: "payments", $($event)*)
+        let _ = catch_unwind(AssertUnwindSafe(|| tracing::$level!(target: "payments", $($event)*)));
     };
 }
 

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
@@ -12,8 +13,9 @@ use payments_fake::FakeGateway;
 use payments_journal::internals::{Change, IntentStore};
 use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore, Resolution};
 use tokio::runtime::{Builder, Runtime};
-use tracing::{Instrument as _, info_span};
+use tracing::{Event, Instrument as _, Subscriber, info_span};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::{self, Layer, SubscriberExt as _};
 
 use crate::client::scripted_store::{ScriptedStore, Step};
 use crate::client::support::{TEN_FIFTY, begin_for, key, payment_of, response_lost};
@@ -229,4 +231,35 @@ fn second_charge_is_logged_once_if_two_calls_write_the_end_at_once() {
         assert_eq!(world.intent().await.second_charges().count(), 1);
     });
     assert_eq!(lines.iter().filter(|line| line.contains("possible second charge")).count(), 1, "{lines:#?}");
+}
+
+/// Counts the events, and panics at each.
+struct Panicking(Arc<AtomicU32>);
+
+impl<S: Subscriber> Layer<S> for Panicking {
+    fn on_event(&self, _: &Event<'_>, _: layer::Context<'_, S>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        panic!("on purpose");
+    }
+}
+
+#[test]
+fn layer_that_panics_at_an_event_does_not_lose_the_outcome() {
+    let panics = Arc::default();
+    let subscriber = tracing_subscriber::registry().with(Panicking(Arc::clone(&panics)));
+    tracing::subscriber::with_default(subscriber, || {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let world = World::over(ScriptedStore::new([Step::Made, Step::Refused])).await;
+            assert!(world.pay().await.unwrap().write_error.is_some());
+
+            let world = World::new().await;
+            world.pay().await.unwrap();
+            let client = JournaledClient::new(FakeGateway::new().client(), world.client.journal().clone());
+            let other = IntentKey::new("invoice-18").unwrap();
+            let second = client.process_token(&other, &payment_of(TEN_FIFTY)).await.unwrap();
+            assert_eq!(second.same_transaction_as, Some(key()));
+        });
+    });
+    assert_eq!(panics.load(Ordering::Relaxed), 2);
 }
