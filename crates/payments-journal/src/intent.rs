@@ -58,7 +58,7 @@ pub struct Intent {
     #[serde(with = "milliseconds")]
     pub changed_at: SystemTime,
     /// Counts the changes of the row, from 1. Marking the attempt of a dead owner as a crash does not count: a person who read
-    /// the row before may still resolve it.
+    /// the row before may still resolve it. Nor does [`lost_since`](Self::lost_since).
     pub revision: u64,
     /// Its [history](Self::history) as it is stored: empty if nothing has happened but its only attempt, because the other members
     /// say how that one began and ended.

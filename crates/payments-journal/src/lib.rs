@@ -79,7 +79,8 @@
 //! - The outcome is durable before the call returns. If it cannot be written, the call still returns its result,
 //!   [reports the failure](Journaled::write_error), and the key stays unresolved. The journal keeps the outcome and writes it
 //!   later: in the background, before anything new begins, and when it is [flushed](Journal::flush) or closed.
-//! - After a failed write or sync, nothing more is charged until the journal is opened again.
+//! - After a failed write or sync of a file, nothing more is charged until the journal is opened again, unless the disk was full or
+//!   another process had the file.
 //! - A row that a dead process left as `Sending` becomes [`Unknown`](IntentState::Unknown). The death of a process has no
 //!   other effect: no expiry, clock or process number ever permits a send.
 //!

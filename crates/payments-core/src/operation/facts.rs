@@ -37,7 +37,8 @@ pub struct Facts<'a> {
     /// The stored token that is charged. With it and the API key, anybody can charge the payer.
     ///
     /// It is masked in the texts of a response, such as an error's message, but not in ids and not in the data of a success. A token
-    /// of fewer than eight characters is masked only where it stands alone, and not at all if it has no digit: it may be a word.
+    /// of fewer than eight characters is masked only where it stands alone, and only if it has a letter and a digit: any other may be a
+    /// word or a number.
     pub token_id: Option<&'a TokenId>,
     /// The `ReferenceNo` of a token payment, unmasked. No other operation has one.
     pub reference: Option<&'a str>,

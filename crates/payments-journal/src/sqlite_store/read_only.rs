@@ -47,10 +47,10 @@ use crate::{Intent, IntentKey, IntentStore, OwnerId, Rows, StateName, StoreError
 /// Programs that send keep running meanwhile, and what they write is seen. The file is opened for each read and closed again.
 /// The same file is not opened as a [`SqliteStore`](crate::SqliteStore) by this process at the same time: read that store.
 ///
-/// What a store [refuses](crate::SqliteStore#what-is-refused) is refused here too, except for the owner and mode of a file on a
-/// file system that is mounted read-only. No index is believed: lists are read from the table, and so is a key that its index
-/// lacks. With a million rows that takes about a second each. To look up many keys, [check the
-/// indexes](Self::with_checked_indexes) first.
+/// What a store [refuses](crate::SqliteStore#what-is-refused) is refused here too, except for a file that is mounted without its
+/// directory. On a file system that is mounted read-only, owners, modes and second names are not checked. No index is believed: lists
+/// are read from the table, and so is a key that its index lacks. With a million rows that takes about a second each. To look up many
+/// keys, [check the indexes](Self::with_checked_indexes) first.
 pub struct SqliteReader {
     place: Arc<Place>,
     /// Whether a key that its index lacks is new.
