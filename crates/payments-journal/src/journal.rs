@@ -137,7 +137,7 @@ impl Journal {
         service: &str,
     ) -> Result<Intent, ResolveError> {
         read.check_service(service)?;
-        check_name(service).map_err(|error| ResolveError(Reason::InvalidService(error)))?;
+        check_name("the service", service).map_err(|why| ResolveError(Reason::InvalidService(why)))?;
         self.decided(Change::resolve(read, resolution, SystemTime::now()).of_service(service)).await
     }
 

@@ -2,7 +2,6 @@ use std::error::Error;
 use std::fmt;
 
 use crate::resolving::{Refusal, TooLong};
-use crate::service_change::InvalidName;
 use crate::store_error::NOTHING_CHANGED;
 use crate::{Intent, IntentKey, IntentState, StoreError, Verdict};
 
@@ -32,8 +31,8 @@ pub(crate) enum Reason {
          check the base URL, the merchant and the API key"
     )]
     OtherService { key: IntentKey, recorded: String, called: String },
-    #[error("{}", .0.about("the service"))]
-    InvalidService(InvalidName),
+    #[error("{0}")]
+    InvalidService(String),
     #[error("the transaction could not be looked up: {0}")]
     LookUp(payments_core::LookupError),
     #[error("the transaction cannot be this intent's: {}", .0.join("; "))]

@@ -118,8 +118,8 @@ enum Reason {
     None(String),
     #[error(transparent)]
     TooLong(TooLong),
-    #[error("{}", .0.about("the new name"))]
-    Name(InvalidName),
+    #[error("{0}")]
+    Name(String),
     #[error(
         "a living process is sending {0} of the intents of this service, and money may move: wait until it ends"
     )]
@@ -176,17 +176,16 @@ impl ServiceError {
     pub(crate) fn none(service: &str) -> Self {
         Self(Reason::None(mask(service, &[]).into_owned()))
     }
+
+    /// [`check_name`] refuses the new name.
+    pub(crate) fn name(why: String) -> Self {
+        Self(Reason::Name(why))
+    }
 }
 
 impl From<StoreError> for ServiceError {
     fn from(error: StoreError) -> Self {
         Self(Reason::Store(error))
-    }
-}
-
-impl From<InvalidName> for ServiceError {
-    fn from(error: InvalidName) -> Self {
-        Self(Reason::Name(error))
     }
 }
 
@@ -215,28 +214,10 @@ impl Error for ServiceError {
     }
 }
 
-/// Why a text is not the name of a service.
-#[derive(Debug)]
-pub(crate) enum InvalidName {
-    /// The broken rule, as the rest of a sentence about the name.
-    Rule(&'static str),
-    /// As a client would call it.
-    Spelling(String),
-}
-
-impl InvalidName {
-    /// The error about a name that is called `what`.
-    pub(crate) fn about(&self, what: &str) -> String {
-        match self {
-            Self::Rule(rule) => format!("{what} {rule}"),
-            Self::Spelling(right) => format!("no client would call {what}: write it as {right}"),
-        }
-    }
-}
-
-/// Refuses a name that no client has: its intents would never be sent again, and no call would be told their outcome.
-pub(crate) fn check_name(name: &str) -> Result<(), InvalidName> {
-    let refused = |rule| Err(InvalidName::Rule(rule));
+/// Refuses a name that no client has: its intents would never be sent again, and no call would be told their outcome. The error calls
+/// it `what`.
+pub(crate) fn check_name(what: &str, name: &str) -> Result<(), String> {
+    let refused = |rule| Err(format!("{what} {rule}"));
     // Too short to be looked for in the name.
     let placeholder = || ApiKey::new("any");
     let (address, label) =
@@ -251,7 +232,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), InvalidName> {
         return refused("has a merchant's label that is not 1 to 64 ASCII letters, digits and - . _");
     };
     let right = endpoint.service();
-    if right == name { Ok(()) } else { Err(InvalidName::Spelling(right.to_owned())) }
+    if right == name { Ok(()) } else { Err(format!("no client would call {what}: write it as {right}")) }
 }
 
 #[cfg(test)]

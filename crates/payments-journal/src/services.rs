@@ -78,7 +78,7 @@ impl Journal {
         to: &str,
         by: &str,
     ) -> Result<(), ServiceError> {
-        check_name(to)?;
+        check_name("the new name", to).map_err(ServiceError::name)?;
         check_texts(by, None)?;
         self.change_service(ServiceChange::new(read, Some(to), by, SystemTime::now())).await
     }
