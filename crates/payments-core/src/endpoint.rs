@@ -64,7 +64,7 @@ impl Endpoint {
         let base: Uri = base_url.parse().map_err(unreadable::<InvalidUri>)?;
         let server = ServerAddress::of(&base).map_err(|error| invalid(error.0))?;
         if base.query().is_some() {
-            return Err(invalid(EXTRAS).into());
+            return Err(invalid(InvalidServerAddress::EXTRAS.0).into());
         }
         if !server.is_https() && !server.is_loopback() {
             return Err(invalid(
@@ -268,7 +268,7 @@ fn service(server: &ServerAddress, base: &Uri, keys: &[&str]) -> String {
 fn in_one_spelling(base_url: &str) -> Result<Cow<'_, str>, ConfigurationError> {
     // `http::Uri` silently drops everything after `#`, so this checks the text and not the parsed URL.
     if base_url.contains('#') {
-        return Err(invalid(EXTRAS));
+        return Err(invalid(InvalidServerAddress::EXTRAS.0));
     }
     if base_url.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
         return Err(invalid("has white space or a control character"));
@@ -293,8 +293,6 @@ fn unreadable<E: fmt::Display>(error: E) -> ConfigurationError {
 fn invalid(rule: impl Into<Cow<'static, str>>) -> ConfigurationError {
     ConfigurationError::BaseUrl(rule.into())
 }
-
-const EXTRAS: &str = "contains a user name, a query or a fragment";
 
 #[cfg(test)]
 mod tests {

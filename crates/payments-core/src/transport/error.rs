@@ -1,6 +1,5 @@
 use std::borrow::Cow;
 use std::error::Error as StdError;
-use std::fmt;
 
 use http::StatusCode;
 use thiserror::Error;
@@ -88,7 +87,7 @@ impl TransportErrorKind {
 /// There is no `From<io::Error>`: a transport must state its evidence. If it is unsure, it returns
 /// [`TransportError::unknown`], because [`TransportError::not_processed`] lets the caller charge again.
 #[derive(Debug, Error)]
-#[error("{}{}", kind.description(), Progress(self))]
+#[error("{}{}", kind.description(), self.progress())]
 pub struct TransportError {
     kind: TransportErrorKind,
     delivery: Delivery,
@@ -190,6 +189,18 @@ impl TransportError {
         self.partial.as_deref()
     }
 
+    /// The end of the message: how far the request got, unless the kind implies it.
+    fn progress(&self) -> Cow<'static, str> {
+        use TransportErrorKind::{Configuration, Connect, Resolve, Tls};
+
+        match (self.delivery, self.kind) {
+            (Delivery::NotProcessed, Resolve | Connect | Tls | Configuration) => "".into(),
+            (Delivery::NotProcessed, _) => " before the request was sent".into(),
+            (Delivery::Unknown, _) => ", and the request may have been sent".into(),
+            (Delivery::Answered(status), _) => format!(" after HTTP status {}", status.as_u16()).into(),
+        }
+    }
+
     pub(crate) fn take_partial(&mut self) -> Option<Box<TransportResponse>> {
         self.partial.take()
     }
@@ -238,22 +249,6 @@ impl Redacted {
     ) -> Box<dyn StdError + Send + Sync> {
         let source = error.source().map(|source| Self::boxed(source, redact));
         Box::new(Self { text: redact(&error.to_string()).into_owned(), source })
-    }
-}
-
-/// The end of the message: how far the request got, unless the kind implies it.
-struct Progress<'a>(&'a TransportError);
-
-impl fmt::Display for Progress<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use TransportErrorKind::{Configuration, Connect, Resolve, Tls};
-
-        match (self.0.delivery, self.0.kind) {
-            (Delivery::NotProcessed, Resolve | Connect | Tls | Configuration) => Ok(()),
-            (Delivery::NotProcessed, _) => f.write_str(" before the request was sent"),
-            (Delivery::Unknown, _) => f.write_str(", and the request may have been sent"),
-            (Delivery::Answered(status), _) => write!(f, " after HTTP status {}", status.as_u16()),
-        }
     }
 }
 

@@ -39,6 +39,7 @@ pub struct InvalidServerAddress(
 
 impl InvalidServerAddress {
     pub(crate) const NOT_ABSOLUTE: Self = Self("is not an absolute URL such as https://host/api/v1/public");
+    pub(crate) const EXTRAS: Self = Self("contains a user name, a query or a fragment");
     const HOST: Self = Self(
         "has a host that is neither an IPv6 address in brackets nor made of ASCII letters, digits and - . _",
     );
@@ -65,7 +66,7 @@ impl ServerAddress {
         let default_port = if is_https { 443 } else { 80 };
         let authority = uri.authority().ok_or(InvalidServerAddress::NOT_ABSOLUTE)?;
         if authority.as_str().contains('@') {
-            return Err(InvalidServerAddress("contains a user name, a query or a fragment"));
+            return Err(InvalidServerAddress::EXTRAS);
         }
         let host = authority.host();
         if !is_host(host) {
