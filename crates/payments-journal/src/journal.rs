@@ -19,10 +19,10 @@ use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
 use crate::resolving::{Refusal, check_texts};
 use crate::service_change::check_name;
-use crate::unwritten::{Background, FlushError, LateEnd, Unwritten};
+use crate::unwritten::{Background, Unwritten};
 use crate::{
-    Applied, Change, Ending, Error, Intent, IntentKey, IntentState, IntentStore, NewAttempt, Purged,
-    Resolution, ResolveError, StateName, Store, StoreError,
+    Applied, Change, Ending, Error, FlushError, Intent, IntentKey, IntentState, IntentStore, LateEnd,
+    NewAttempt, Purged, Resolution, ResolveError, StateName, Store, StoreError,
 };
 
 /// Every intent and its state: an opened [store](Store).

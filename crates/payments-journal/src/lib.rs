@@ -143,6 +143,7 @@ mod ids;
 mod intent;
 mod intent_request;
 mod journal;
+mod late_end;
 mod liveness;
 mod look_up;
 mod lost;
@@ -178,6 +179,7 @@ pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
 pub use intent::{Intent, IntentState, StateName};
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::{Journal, Pages, SentSince};
+pub use late_end::{FlushError, LateEnd};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres_store::{PostgresOptions, PostgresStore};
@@ -193,7 +195,6 @@ pub use sqlite_store::{SqliteOptions, SqliteReader, SqliteStore};
 pub use store::{Purged, Store};
 pub use store_error::StoreError;
 pub use summary::{StateSummary, Summary};
-pub use unwritten::{FlushError, LateEnd};
 
 use change::{Begin, Change, NewAttempt};
 use store::{Applied, IntentStore, Rows};

@@ -324,7 +324,8 @@ fn log_says_each_failover_that_was_accepted_in_advance_d49() {
         r#"a new timeline, which was accepted accepted="00000001" now="00000002""#,
         r#"a new timeline, which was accepted accepted="00000001" now="00000003""#,
     ];
-    let is_said = lines.iter().zip(expected).all(|(line, text)| line.starts_with("WARN") && line.contains(text));
+    let is_said =
+        lines.iter().zip(expected).all(|(line, text)| line.starts_with("WARN") && line.contains(text));
     assert!(!is_covered || is_said && lines.len() == expected.len(), "{lines:#?}");
 }
 
