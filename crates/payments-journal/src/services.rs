@@ -32,7 +32,7 @@ impl Journal {
     }
 
     /// The intents of this service, or all.
-    pub(crate) async fn summarize(&self, service: Option<&str>) -> Result<Summary, StoreError> {
+    async fn summarize(&self, service: Option<&str>) -> Result<Summary, StoreError> {
         let mut live = Liveness::of(self.store());
         loop {
             let tallies = self.store().summarize(service).await?;

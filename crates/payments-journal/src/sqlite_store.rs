@@ -404,8 +404,11 @@ impl IntentStore for SqliteStore {
         self.check()?;
         let (place, elsewhere) = (self.place.clone(), self.witness.clone());
         let asking = move |connection: &Connection| {
-            let read = || connection.query_row(tables::REMEMBERED, [], |row| row.try_into());
-            witness::check_history(&place, elsewhere.as_deref(), read)
+            let read = || {
+                let remembered = connection.query_row(tables::REMEMBERED, [], |row| row.try_into());
+                remembered.map_err(|error| problem::unreadable(place.path(), &error))
+            };
+            Ok(witness::check_history(&place, elsewhere.as_deref(), read))
         };
         self.reader.run(asking).await?
     }

@@ -203,11 +203,11 @@ impl Seen<'_> {
 pub(super) type Remembered = (String, i64, i64, bool);
 
 /// The error with which nothing would begin, for a program that only reads. `read` reads what is committed.
-pub(super) fn check_history<E>(
+pub(super) fn check_history(
     place: &Place,
     elsewhere: Option<&Path>,
-    mut read: impl FnMut() -> Result<Remembered, E>,
-) -> Result<Result<(), StoreError>, E> {
+    mut read: impl FnMut() -> Result<Remembered, StoreError>,
+) -> Result<(), StoreError> {
     let since = Instant::now();
     loop {
         let (journal, _, count, _) = read()?;
@@ -225,7 +225,7 @@ pub(super) fn check_history<E>(
             Some(Alarm::Lost(_) | Alarm::OfAnotherTime(_)) if !is_lost && since.elapsed() < ACCEPTING => {
                 thread::sleep(ASK_AGAIN);
             }
-            alarm => return Ok(alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(place.path())))),
+            alarm => return alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(place.path()))),
         }
     }
 }
