@@ -221,7 +221,9 @@ impl FakeGateway {
     /// Commits every effect that a fault in [`Phase::Late`](crate::Phase::Late) held back, in the order of the requests. The
     /// ledger dates them now. Returns how many there were.
     pub fn deliver_late(&self) -> usize {
-        self.core.state().deliver_late(self.core.settings.now())
+        // Before the lock: a wall clock is the test's own code, and may read the gateway.
+        let now = self.core.settings.now();
+        self.core.state().deliver_late(now)
     }
 
     /// Holds every request of the operation before it is processed; see [`Gate`].

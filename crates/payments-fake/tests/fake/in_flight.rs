@@ -2,6 +2,7 @@
 
 use std::future::pending;
 use std::pin::pin;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
@@ -213,4 +214,23 @@ fn a_client_can_give_up_only_before_its_request_is_processed() {
     let reply = block_on(gateway.core().respond(token_request("tok_approved"), &clock, never_polled)).0;
     assert!(matches!(reply, Reply::Response(_)), "{reply:?}");
     assert_eq!(gateway.ledger().entries().len(), 1);
+}
+
+/// A wall clock may read the gateway, for example to date one request a second after the other.
+#[test]
+fn a_late_delivery_reads_the_wall_clock_without_a_lock() {
+    let read = Arc::new(OnceLock::<FakeGateway>::new());
+    let clock = Arc::clone(&read);
+    let builder = FakeGateway::builder().wall_clock(move || {
+        noon() + Duration::from_secs(clock.get().map_or(0, |gateway| gateway.requests().len() as u64))
+    });
+    let gateway = builder.build();
+    read.set(gateway.clone()).unwrap();
+    gateway.arm(Fault::on(OperationName::TokenTransaction).late().close());
+    block_on(gateway.client().process_token(&token("tok_approved"))).unwrap_err();
+    let (delivered, delivery) = mpsc::channel();
+    let late = gateway.clone();
+    thread::spawn(move || delivered.send(late.deliver_late()));
+    assert_eq!(delivery.recv_timeout(Duration::from_secs(30)), Ok(1));
+    assert_eq!(gateway.ledger().entries()[0].at, noon() + Duration::from_secs(1));
 }
