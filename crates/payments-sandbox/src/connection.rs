@@ -116,7 +116,8 @@ impl ClientConnection {
         let request = Request::from_parts(head, body);
         if let Some(admin) = admin {
             let response = site.administer(Arc::clone(admin), request).await;
-            if matches!(response.body(), Body::Left(_)) {
+            // The response to a HEAD is whole, even if that to a GET is a stream.
+            if is_head || matches!(response.body(), Body::Left(_)) {
                 socket.set_state(State::Responding);
             } else {
                 drop(handling);

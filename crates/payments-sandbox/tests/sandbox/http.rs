@@ -112,6 +112,9 @@ fn a_head_of_the_events_ends_and_the_connection_stays_usable() {
     let (_sandbox, mut client) = start();
     assert_eq!(head_of(&mut client, "/_sandbox/events").status(), 200);
     assert_eq!(client.admin("GET", "/health", "").status(), 200);
+    assert_eq!(head_of(&mut client, "/_sandbox/events").status(), 200);
+    client.send("this is no HTTP\r\n\r\n");
+    assert_eq!(refused(&mut client).status(), 400);
 }
 
 #[test]
