@@ -93,7 +93,7 @@ impl Abilities {
     /// contract's documentation describes: mention it in the stack's own documentation.
     ///
     /// A deviation covers the contract's own requirement, not the [general rules](crate::contracts). A request sent
-    /// twice, a wrong `NotProcessed`, an exposed secret, a panic, or a call that never ends still breaks the contract.
+    /// twice, a wrong `NotProcessed`, an exposed secret, a panic, or a call that ends after its deadline still breaks the contract.
     ///
     /// # Panics
     ///

@@ -108,7 +108,7 @@ impl<'a> TestRun<'a> {
         call.transpose()
     }
 
-    /// Makes one call and searches its result for secrets.
+    /// Makes one call, which must end by its deadline, and searches its result for secrets.
     pub(crate) async fn call(&self, request: TestRequest) -> Result<CompletedCall, Violation> {
         let (id, total) = (request.id.clone(), request.total);
         let request = request.into_transport_request();
@@ -119,6 +119,7 @@ impl<'a> TestRun<'a> {
             CompletedCall { id, result, took: self.stack.now().saturating_duration_since(started), total };
         self.finish_record(&call.id, call.delivery(), call.result.is_ok(), call.summary());
         secrets::must_hold_no_secret(&call.result)?;
+        call.must_end_by_the_deadline()?;
         Ok(call)
     }
 

@@ -135,8 +135,14 @@ flaws! {
         a_deadline_of_zero_ends_the_call,
         endless_interim_answers_end_with_the_deadline,
         calls_beyond_the_connections_end_with_their_deadlines,
+        a_request_cut_by_the_deadline_is_never_completed,
         a_request_cut_by_a_stop_is_never_completed,
+        an_absurd_length_reserves_no_memory,
+        a_lost_lookup_is_not_repeated,
+        a_failed_call_sends_nothing_afterwards,
     ],
+    /// Waits more than two seconds longer than the deadline, but only for a lookup.
+    LooksUpPastTheDeadline always_breaks [a_lost_lookup_is_not_repeated],
     /// Applies the total deadline to each read, so that every byte restarts it.
     RestartsDeadlineOnEachRead breaks [
         a_dripping_body_ends_with_the_total_deadline,
@@ -298,6 +304,8 @@ flaws! {
     LooksUpWithoutDeadline breaks [an_unknown_host_is_not_processed],
     /// Connects until the total deadline.
     ConnectsWithoutDeadline always_breaks [a_stalled_connect_ends_with_the_connect_deadline],
+    /// Connects for a third of the connect deadline.
+    ConnectsTooBriefly always_breaks [a_stalled_connect_ends_with_the_connect_deadline],
     /// Continues a call after it was dropped.
     ContinuesAfterDrop always_breaks [
         a_dropped_call_closes_its_connection,
@@ -350,7 +358,10 @@ flaws! {
         a_broken_handshake_is_not_processed,
     ],
     /// Does not apply the connect deadline to the TLS handshake.
-    HandshakeWithoutDeadline breaks over tls [a_stalled_handshake_ends_with_the_connect_deadline],
+    HandshakeWithoutDeadline breaks over tls [
+        a_stalled_handshake_ends_with_the_connect_deadline,
+        a_handshake_after_the_deadline_sends_nothing,
+    ],
     /// Treats a cut connection as the end of the body.
     TreatsCutAsEndOfBody always_breaks over tls [
         a_body_cut_without_goodbye_is_not_whole,

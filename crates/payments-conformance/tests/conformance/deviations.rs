@@ -117,6 +117,15 @@ fn a_deviation_does_not_cover_a_call_that_never_ends() {
 }
 
 #[test]
+fn a_deviation_does_not_cover_a_call_that_ends_late() {
+    must_not_cover(
+        Flaw::IgnoresTheDeadline,
+        "silence_ends_with_the_total_deadline",
+        "no later than its total",
+    );
+}
+
+#[test]
 #[should_panic(expected = "the nearest is `redirects_are_not_followed`")]
 fn an_unknown_deviation_names_the_nearest_contract() {
     let _ = Abilities::default().deviation("redirects_are_followed", "misspelled");

@@ -283,7 +283,8 @@ impl Exchange {
         if self.has(Flaw::TakesZeroForNoDeadline) && total.is_zero() {
             total = Deadlines::LONGEST;
         }
-        if self.has(Flaw::IgnoresTheDeadline) {
+        let is_lookup = self.request.method() == http::Method::GET;
+        if self.has(Flaw::IgnoresTheDeadline) || is_lookup && self.has(Flaw::LooksUpPastTheDeadline) {
             total += Duration::from_millis(2300);
         }
         let left = total.checked_sub(self.started.elapsed()).filter(|left| !left.is_zero());
@@ -349,6 +350,8 @@ impl Exchange {
         let ends = self.started + self.deadlines.connect();
         let connect_ends = if self.has(Flaw::ConnectsWithoutDeadline) {
             self.started + self.deadlines.total().min(Duration::from_secs(5))
+        } else if self.has(Flaw::ConnectsTooBriefly) {
+            self.started + self.deadlines.connect() / 3
         } else {
             ends
         };
