@@ -8,14 +8,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::ORIGIN;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
+use payments_fake::Fixtures;
 use payments_fake::unversioned::ErrorEnvelope;
-use payments_fake::{FakeGateway, Fixtures};
 
 use self::request::AdminRequest;
 use self::resources::ROUTES;
 use crate::body::{Body, full};
-use crate::data_file::DataFile;
 use crate::page::{Event, Feed};
+use crate::sandbox_info::SandboxInfo;
 use crate::wall_clock::WallClock;
 
 /// The prefix of every admin path. It is never under the base path of the service.
@@ -31,18 +31,10 @@ pub(crate) const LARGEST_BODY: usize = 1024 * 1024;
 
 /// The state behind the admin interface.
 pub(crate) struct Admin {
-    pub(crate) gateway: FakeGateway,
+    pub(crate) info: Arc<SandboxInfo>,
     /// The sandbox's clock, unless the gateway has its own.
     pub(crate) clock: Option<WallClock>,
     pub(crate) fixtures: Fixtures,
-    pub(crate) data_file: Option<Arc<DataFile>>,
-    pub(crate) seed: Option<u64>,
-    /// Whether only this machine can reach it.
-    pub(crate) is_on_loopback: bool,
-    /// `http` or `https`.
-    pub(crate) scheme: &'static str,
-    /// The address of the service, which may have another port.
-    pub(crate) base_url: String,
     pub(crate) feed: Feed,
 }
 
@@ -60,12 +52,12 @@ impl Admin {
         }
         // A browser sends `Origin` with every request that changes something. Only the sandbox's own page may do so.
         let origin = request.headers().get(ORIGIN);
-        if origin.is_some_and(|origin| !request::is_own_page(origin, self.scheme, request.headers())) {
+        if origin.is_some_and(|origin| !request::is_own_page(origin, self.info.scheme, request.headers())) {
             let message = "a web page cannot control the sandbox; use its own page, opened by IP address or as localhost";
             return Err(ErrorEnvelope::new(StatusCode::FORBIDDEN, message));
         }
         // On any other address, the sandbox cannot know its own names.
-        if self.is_on_loopback && !request::is_for_local_host(request.headers()) {
+        if self.info.admin_address.ip().is_loopback() && !request::is_for_local_host(request.headers()) {
             let message = "use an IP address or localhost: another host name could be that of a web page";
             return Err(ErrorEnvelope::new(StatusCode::FORBIDDEN, message));
         }

@@ -2,9 +2,11 @@ use std::io;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
+use payments_fake::FakeGateway;
 use tokio::runtime;
 
-use crate::sandbox::{SandboxInfo, accessors};
+use crate::sandbox::accessors;
+use crate::sandbox_info::SandboxInfo;
 use crate::{Sandbox, SandboxBuilder};
 
 /// A [`Sandbox`] for programs and tests without a runtime: it runs on its own thread.
@@ -13,6 +15,7 @@ use crate::{Sandbox, SandboxBuilder};
 /// (chosen by this SDK) for a client that has not finished its request or read its response.
 #[derive(Debug)]
 pub struct BlockingSandbox {
+    gateway: FakeGateway,
     info: Arc<SandboxInfo>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
@@ -41,7 +44,7 @@ impl BlockingSandbox {
 
     fn stop(&mut self) -> io::Result<()> {
         // The thread that waits here may be the one that holds a gate, and a request behind it would never end.
-        self.info.gateway.open_gates();
+        self.gateway.open_gates();
         self.info.switch.send_replace(true);
         let Some(thread) = self.thread.take() else { return Ok(()) };
         thread.join().unwrap_or_else(|_panic| Err(io::Error::other("the sandbox's thread panicked")))
@@ -77,17 +80,17 @@ impl SandboxBuilder {
                 }
             };
             let mut switch = sandbox.info.switch.subscribe();
-            let _ = report.send(Ok(Arc::clone(&sandbox.info)));
+            let _ = report.send(Ok((sandbox.gateway.clone(), Arc::clone(&sandbox.info))));
             let _ = switch.wait_for(|stop| *stop).await;
             sandbox.shutdown().await
         };
         let thread = thread::Builder::new()
             .name("payments-sandbox".to_owned())
             .spawn(move || runtime.block_on(serve))?;
-        let info = started
+        let (gateway, info) = started
             .recv()
             .map_err(|_| io::Error::other("the sandbox's thread ended before it reported"))??;
-        Ok(BlockingSandbox { info, thread: Some(thread) })
+        Ok(BlockingSandbox { gateway, info, thread: Some(thread) })
     }
 }
 

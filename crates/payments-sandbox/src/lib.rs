@@ -111,6 +111,7 @@ mod last_response;
 mod page;
 mod sandbox;
 mod sandbox_builder;
+mod sandbox_info;
 mod server;
 mod shutdown;
 mod site;

@@ -1,13 +1,11 @@
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use payments_fake::FakeGateway;
-use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 
 use crate::SandboxBuilder;
-use crate::data_file::DataFile;
+use crate::sandbox_info::SandboxInfo;
 
 /// A [`FakeGateway`] served over HTTP, in the background of the current tokio runtime.
 ///
@@ -17,22 +15,9 @@ use crate::data_file::DataFile;
 pub struct Sandbox {
     /// One for each port. They stop when they are dropped.
     pub(crate) servers: JoinSet<Result<(), JoinError>>,
-    pub(crate) info: Arc<SandboxInfo>,
-}
-
-/// The properties of a sandbox that every thread can read.
-#[derive(Debug)]
-pub(crate) struct SandboxInfo {
+    /// A handle of the program, which fails a test whose faults never fired.
     pub(crate) gateway: FakeGateway,
-    pub(crate) data_file: Option<Arc<DataFile>>,
-    pub(crate) seed: Option<u64>,
-    pub(crate) address: SocketAddr,
-    pub(crate) admin_address: SocketAddr,
-    pub(crate) base_url: String,
-    pub(crate) admin_url: String,
-    pub(crate) ca_certificate: Option<String>,
-    /// Setting it to true stops the sandbox gracefully.
-    pub(crate) switch: watch::Sender<bool>,
+    pub(crate) info: Arc<SandboxInfo>,
 }
 
 /// What the program that started a sandbox can read of it.
@@ -81,7 +66,7 @@ macro_rules! accessors {
 
             /// The key that it accepts, or the first of several.
             pub fn api_key(&self) -> &str {
-                self.info.gateway.api_key()
+                self.gateway.api_key()
             }
 
             /// [`base_url`](Self::base_url) and [`api_key`](Self::api_key), for a client.
@@ -98,7 +83,7 @@ macro_rules! accessors {
 
             /// The gateway that it serves, with its ledger, faults and gates.
             pub fn gateway(&self) -> &payments_fake::FakeGateway {
-                &self.info.gateway
+                &self.gateway
             }
         }
     };
@@ -150,7 +135,6 @@ impl Sandbox {
             served = served.and(ended);
         }
         let served = served.map_err(io::Error::other);
-        // This clone is not the last one, so that a panic about unfired faults stays on this thread.
         let info = Arc::clone(&self.info);
         let save = move || info.data_file.as_ref().map_or(Ok(()), |file| file.save(&info.gateway));
         // After a panic of the server too: the charges before it took place.

@@ -11,6 +11,7 @@ use payments_fake::{FakeGateway, FakeGatewayBuilder, Fixtures};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, spawn_blocking};
+use tokio_rustls::TlsAcceptor;
 
 use crate::Sandbox;
 use crate::activity::IdleClose;
@@ -18,7 +19,7 @@ use crate::admin::{self, Admin};
 use crate::data_file::DataFile;
 use crate::exchange::Exchange;
 use crate::page::Feed;
-use crate::sandbox::SandboxInfo;
+use crate::sandbox_info::SandboxInfo;
 use crate::server;
 use crate::shutdown::Shutdown;
 use crate::site::{OnExchange, OnIdleClose, Port, Site};
@@ -67,6 +68,29 @@ enum Encryption {
     None,
     Provided(Certificate),
     Generated,
+}
+
+impl Encryption {
+    /// What accepts TLS, if anything, and the authority of a generated certificate in PEM.
+    fn acceptor(
+        self,
+        listen: IpAddr,
+        names: Vec<String>,
+    ) -> io::Result<(Option<TlsAcceptor>, Option<String>)> {
+        if !names.is_empty() && !matches!(self, Self::Generated) {
+            let message = "a name is only for a generated certificate: call `tls` too, and not `tls_pem`, or leave the name out";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let (certificate, authority) = match self {
+            Self::None => return Ok((None, None)),
+            Self::Provided(certificate) => (certificate, None),
+            Self::Generated => {
+                let (certificate, authority) = Certificate::generate(listen, names)?;
+                (certificate, Some(authority))
+            }
+        };
+        Ok((Some(certificate.acceptor()?), authority))
+    }
 }
 
 impl SandboxBuilder {
@@ -207,22 +231,10 @@ impl SandboxBuilder {
     ///
     /// Outside a tokio runtime.
     pub async fn start(self) -> io::Result<Sandbox> {
-        if !self.tls_names.is_empty() && !matches!(self.encryption, Encryption::Generated) {
-            let message = "a name is only for a generated certificate: call `tls` too, and not `tls_pem`, or leave the name out";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
         // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
         let (gateway, seed, clock) = self.gateway.build(any_number);
-        let (certificate, ca_certificate) = match self.encryption {
-            Encryption::None => (None, None),
-            Encryption::Provided(certificate) => (Some(certificate), None),
-            Encryption::Generated => {
-                let (certificate, authority) = Certificate::generate(self.listen.ip(), self.tls_names)?;
-                (Some(certificate), Some(authority))
-            }
-        };
-        let tls = certificate.map(|certificate| certificate.acceptor()).transpose()?;
+        let (tls, ca_certificate) = self.encryption.acceptor(self.listen.ip(), self.tls_names)?;
         let listener = bind(self.listen).await?;
         let admin_listener = match self.admin_listen {
             Some(address) => Some(bind(address).await?),
@@ -235,7 +247,7 @@ impl SandboxBuilder {
                 let gateway = gateway.uncounted();
                 // Reading many transactions would delay other tasks of the runtime.
                 let opened = spawn_blocking(move || DataFile::open(&path, &gateway)).await;
-                Some(Arc::new(opened.map_err(io::Error::other)??))
+                Some(opened.map_err(io::Error::other)??)
             }
             None => None,
         };
@@ -244,18 +256,19 @@ impl SandboxBuilder {
         let (switch, shutdown) = Shutdown::new();
         let feed = Feed::new(shutdown.clone());
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let base_url = format!("{}{PATH_PREFIX}", origin(scheme, address));
-        let admin = Admin {
+        let info = Arc::new(SandboxInfo {
             gateway: gateway.uncounted(),
-            clock,
-            fixtures: self.fixtures,
-            data_file: data_file.clone(),
+            data_file,
             seed,
-            is_on_loopback: admin_address.ip().is_loopback(),
+            address,
+            admin_address,
             scheme,
-            base_url: base_url.clone(),
-            feed: feed.clone(),
-        };
+            base_url: format!("{}{PATH_PREFIX}", origin(scheme, address)),
+            admin_url: format!("{}{}", origin(scheme, admin_address), admin::PREFIX),
+            ca_certificate,
+            switch,
+        });
+        let admin = Admin { info: Arc::clone(&info), clock, fixtures: self.fixtures, feed: feed.clone() };
         let admin = Arc::new(admin);
         let site = Site {
             port: Port::Service,
@@ -277,19 +290,7 @@ impl SandboxBuilder {
                 serve(listener, site);
             }
         }
-        let admin_url = format!("{}{}", origin(scheme, admin_address), admin::PREFIX);
-        let info = SandboxInfo {
-            gateway,
-            data_file,
-            seed,
-            address,
-            admin_address,
-            base_url,
-            admin_url,
-            ca_certificate,
-            switch,
-        };
-        Ok(Sandbox { servers, info: Arc::new(info) })
+        Ok(Sandbox { servers, gateway, info })
     }
 }
 

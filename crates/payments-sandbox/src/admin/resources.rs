@@ -38,16 +38,16 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     }),
     (Method::GET, "/requests", &["operation", "limit"], Admin::requests),
     (Method::DELETE, "/requests", &[], |admin, _| {
-        admin.gateway.clear_requests();
+        admin.info.gateway.clear_requests();
         done("{}")
     }),
     (Method::GET, "/faults", &[], |admin, _| {
-        list("faults", admin.gateway.faults().iter().map(ArmedFault::to_json))
+        list("faults", admin.info.gateway.faults().iter().map(ArmedFault::to_json))
     }),
     (Method::POST, "/faults", &[], Admin::arm),
     (Method::DELETE, "/faults", &["id"], Admin::disarm),
     (Method::POST, "/deliver-late", &[], |admin, _| {
-        done(json!({"delivered": admin.gateway.deliver_late()}).to_string())
+        done(json!({"delivered": admin.info.gateway.deliver_late()}).to_string())
     }),
     (Method::GET, "/magic", &[], |_, _| done(test_values_json())),
     (Method::GET, "/openapi.json", &[], |_, _| done(crate::OPENAPI)),
@@ -84,15 +84,15 @@ fn list(name: &str, items: impl Iterator<Item = String>) -> HandlerResult {
 
 impl Admin {
     fn health(&self) -> HandlerResult {
-        let tenants: Vec<_> = self.gateway.tenants().collect();
+        let tenants: Vec<_> = self.info.gateway.tenants().collect();
         let health = json!({
             "status": "ok",
             "version": crate::VERSION,
-            "seed": self.seed,
+            "seed": self.info.seed,
             "tenants": tenants.len(),
             "transactions": tenants.iter().map(Tenant::transaction_count).sum::<usize>(),
-            "faults": self.gateway.faults().len(),
-            "base_url": self.base_url,
+            "faults": self.info.gateway.faults().len(),
+            "base_url": self.info.base_url,
         });
         done(health.to_string())
     }
@@ -112,19 +112,19 @@ impl Admin {
             clock.reset();
         }
         if keep_fixtures {
-            self.gateway.reset_to(&self.fixtures);
+            self.info.gateway.reset_to(&self.fixtures);
         } else {
-            self.gateway.reset();
+            self.info.gateway.reset();
         }
         done("{}")
     }
 
     fn save(&self) -> HandlerResult {
-        let Some(file) = &self.data_file else {
+        let Some(file) = &self.info.data_file else {
             let message = "this sandbox has no data file; start it with one (payments sandbox --data FILE)";
             return Err(ErrorEnvelope::new(StatusCode::CONFLICT, message));
         };
-        match file.save(&self.gateway) {
+        match file.save(&self.info.gateway) {
             Ok(()) => done(json!({"saved": file.path()}).to_string()),
             Err(error) => Err(ErrorEnvelope::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
         }
@@ -133,8 +133,8 @@ impl Admin {
     /// The tenant of the key in the query, or the first one.
     fn tenant(&self, request: &AdminRequest<'_>) -> Result<Tenant, ErrorEnvelope> {
         match request.parameter("api_key") {
-            None => Ok(self.gateway.first_tenant()),
-            Some(key) => self.gateway.tenant(key).ok_or_else(|| {
+            None => Ok(self.info.gateway.first_tenant()),
+            Some(key) => self.info.gateway.tenant(key).ok_or_else(|| {
                 ErrorEnvelope::new(StatusCode::NOT_FOUND, "this sandbox does not accept that api_key")
             }),
         }
@@ -147,7 +147,7 @@ impl Admin {
             None => usize::MAX,
             Some(text) => text.parse().map_err(|_| bad_request("limit must be a whole number"))?,
         };
-        let mut requests = self.gateway.requests();
+        let mut requests = self.info.gateway.requests();
         if let Some(operation) = operation {
             requests.retain(|request| request.operation == Some(operation));
         }
@@ -158,18 +158,18 @@ impl Admin {
     fn arm(&self, request: &AdminRequest<'_>) -> HandlerResult {
         const EXAMPLE: &str = r#"{"operation":"transaction","phase":"after_commit","kind":"close"}"#;
         let fault = Fault::from_json(request.body).map_err(|error| invalid(request, EXAMPLE, &error))?;
-        let id = self.gateway.arm(fault);
-        let armed = self.gateway.faults().into_iter().find(|fault| fault.id == id);
+        let id = self.info.gateway.arm(fault);
+        let armed = self.info.gateway.faults().into_iter().find(|fault| fault.id == id);
         done(armed.map_or_else(|| "{}".to_owned(), |fault| fault.to_json()))
     }
 
     /// Removes all faults, or the one with this `id`.
     fn disarm(&self, request: &AdminRequest<'_>) -> HandlerResult {
         match request.parameter("id") {
-            None => self.gateway.disarm_all(),
+            None => self.info.gateway.disarm_all(),
             Some(id) => {
-                let named = self.gateway.faults().into_iter().find(|fault| fault.id.to_string() == id);
-                if !named.is_some_and(|fault| self.gateway.disarm(fault.id)) {
+                let named = self.info.gateway.faults().into_iter().find(|fault| fault.id.to_string() == id);
+                if !named.is_some_and(|fault| self.info.gateway.disarm(fault.id)) {
                     return Err(ErrorEnvelope::new(StatusCode::NOT_FOUND, "no armed fault has this id"));
                 }
             }
