@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use crate::authority::Authority;
 use crate::call_log::NO_CALL;
 use crate::child::Child;
-use crate::harness::{Harness, Requirement};
+use crate::harness::{Findings, Harness, Requirement};
 use crate::scheme::schemes;
 use crate::violation::Violation;
 use crate::{Ability, AnyStack, Verdict};
@@ -130,12 +130,11 @@ impl Contract {
         let _write_guard = self.exclusive.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
         let _read_guard = (!self.exclusive).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
         let deviation = abilities.deviation_of(name);
-        let (figures, covered, unchecked) = (Mutex::new(Vec::new()), Mutex::new(None), Mutex::new(None));
+        let (has_deviation, findings) = (deviation.is_some(), Mutex::default());
         let mut broken = None;
         for scheme in schemes {
-            let (contract, authority, figures) = (&self.requirement, Authority::new(), &figures);
-            let (covered, unchecked) = (deviation.map(|_| &covered), &unchecked);
-            let harness = Harness { stack, contract, scheme, authority, figures, covered, unchecked };
+            let (contract, authority, findings) = (&self.requirement, Authority::new(), &findings);
+            let harness = Harness { stack, contract, scheme, authority, has_deviation, findings };
             // A panic must not keep the next contract from being checked.
             let kept = catch_unwind(AssertUnwindSafe(|| body(&harness))).unwrap_or_else(|panic| {
                 let (received, calls) = ("nothing".to_owned(), NO_CALL.to_owned());
@@ -146,10 +145,9 @@ impl Contract {
                 break;
             }
         }
-        let figures = figures.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let covered = covered.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Findings { figures, covered, unchecked } =
+            findings.into_inner().unwrap_or_else(PoisonError::into_inner);
         let broken = broken.or(covered);
-        let unchecked = unchecked.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(reason) = unchecked.filter(|_| broken.is_none()) {
             return not_applicable_here(reason);
         }

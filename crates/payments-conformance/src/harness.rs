@@ -1,7 +1,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::authority::Authority;
 use crate::connection::Connection;
@@ -30,11 +30,20 @@ pub(crate) struct Harness<'a> {
     pub(crate) contract: &'a Requirement,
     pub(crate) scheme: Scheme,
     pub(crate) authority: Authority,
-    pub(crate) figures: &'a Mutex<Vec<String>>,
-    /// The first violation that the declared deviation covers. `None` without a deviation.
-    pub(crate) covered: Option<&'a Mutex<Option<Violation>>>,
+    /// Whether the stack has declared that it breaks the contract.
+    pub(crate) has_deviation: bool,
+    pub(crate) findings: &'a Mutex<Findings>,
+}
+
+/// What was found while a contract was checked, besides a violation that ended the check.
+#[derive(Default)]
+pub(crate) struct Findings {
+    /// The measured values.
+    pub(crate) figures: Vec<String>,
+    /// The first violation that the declared deviation covers.
+    pub(crate) covered: Option<Violation>,
     /// Why this system cannot check the whole contract.
-    pub(crate) unchecked: &'a Mutex<Option<&'static str>>,
+    pub(crate) unchecked: Option<&'static str>,
 }
 
 impl Harness<'_> {
@@ -176,30 +185,31 @@ impl Harness<'_> {
     /// Keeps a violation that the declared deviation covers, so that the check goes on: a later situation may break a general
     /// rule.
     pub(crate) fn unless_covered(&self, kept: Result<(), Violation>) -> Result<(), Violation> {
-        match (kept, self.covered) {
-            (Err(violation), Some(covered)) if violation.rule().is_none() => {
-                covered.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(violation);
+        match kept {
+            Err(violation) if self.has_deviation && violation.rule().is_none() => {
+                self.findings().covered.get_or_insert(violation);
                 Ok(())
             }
-            (kept, _) => kept,
+            kept => kept,
         }
     }
 
     /// Says that this system cannot check the whole contract. If nothing is broken, the contract is not applicable.
     pub(crate) fn not_checked(&self, reason: &'static str) {
-        *self.unchecked.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+        self.findings().unchecked = Some(reason);
     }
 
     /// Adds a measured value to the report.
     pub(crate) fn figure(&self, text: impl AsRef<str>) {
-        let is_covered =
-            |covered: &Mutex<Option<_>>| covered.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let mut findings = self.findings();
         // A situation that broke off has measured nothing.
-        if self.covered.is_some_and(is_covered) {
-            return;
+        if findings.covered.is_none() {
+            findings.figures.push(format!("{}: {}", self.scheme, text.as_ref()));
         }
-        let figure = format!("{}: {}", self.scheme, text.as_ref());
-        self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(figure);
+    }
+
+    fn findings(&self) -> MutexGuard<'_, Findings> {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the server speaks HTTP/1.1.
