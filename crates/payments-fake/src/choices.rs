@@ -2,8 +2,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use payments_model::{Amount, TransactionType};
+use payments_model::{Amount, TransactionType, TransactionTypeCode};
 
+use crate::EntryState;
 use crate::document::{DocumentError, must_be};
 
 /// What the fake does where the interface says *not shown*. This is the complete list.
@@ -132,6 +133,19 @@ pub struct StatusCodes {
     pub voided: Cow<'static, str>,
     /// For a declined payment.
     pub declined: Cow<'static, str>,
+}
+
+impl StatusCodes {
+    /// The code of a payment.
+    pub(crate) fn of(&self, state: EntryState, transaction_type: TransactionTypeCode) -> String {
+        let code = match state {
+            EntryState::Declined => &self.declined,
+            EntryState::Voided => &self.voided,
+            EntryState::Approved if transaction_type == TransactionTypeCode::AUTH => &self.authorized,
+            EntryState::Approved => &self.sale,
+        };
+        code.clone().into_owned()
+    }
 }
 
 impl Default for StatusCodes {

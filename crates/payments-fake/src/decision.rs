@@ -166,7 +166,8 @@ impl Decider<'_> {
         record.billing_country_code = text(billing.country_code.as_str());
         record.billing_phone_number = text(&billing.phone_number);
         let source = card.map_or(PaymentSource::Account, PaymentSource::Card);
-        let entry = self.entry(OperationName::Transaction, transaction_type, amount, source, record);
+        let operation = OperationName::Transaction;
+        let entry = self.entry(operation, transaction_type, amount, source, record, approval);
         self.payment(entry, fee, approval, new_token)
     }
 
@@ -190,7 +191,7 @@ impl Decider<'_> {
         let (operation, transaction_type) =
             (OperationName::TokenTransaction, self.choices.token_transaction_type);
         let source = PaymentSource::Token(request.token_id().clone());
-        let mut entry = self.entry(operation, transaction_type, request.amount(), source, record);
+        let mut entry = self.entry(operation, transaction_type, request.amount(), source, record, approval);
         let text = |text: &str| self.redaction.text(text).into_owned();
         entry.reference_no = request.reference_no().map(text);
         entry.description = request.description().map(text);
@@ -220,7 +221,7 @@ impl Decider<'_> {
         payment.gateway_customer_id().is_none_or(|given| given.as_str() == owner).then_some((card, approval))
     }
 
-    /// An approved payment of this amount, without a fee and a status.
+    /// A payment of this amount, without a fee.
     fn entry(
         &self,
         operation: OperationName,
@@ -228,6 +229,7 @@ impl Decider<'_> {
         amount: Amount,
         source: PaymentSource,
         mut record: TransactionRecord,
+        approval: Approval,
     ) -> LedgerEntry {
         let transaction_type = match transaction_type {
             TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
@@ -238,12 +240,14 @@ impl Decider<'_> {
         } else {
             TransactionTypeCode::SALE
         };
+        let state = approval.map_or(EntryState::Declined, |()| EntryState::Approved);
         record.base_amount = amount.into();
         record.transaction_type = transaction_type.into();
+        record.status = self.choices.status_codes.of(state, transaction_type).into();
         LedgerEntry {
             operation,
             kind: EntryKind::of(operation, transaction_type),
-            state: EntryState::Approved,
+            state,
             amount,
             source,
             reference_no: None,
@@ -268,17 +272,7 @@ impl Decider<'_> {
             };
             entry.amount = amount;
         }
-        let codes = &self.choices.status_codes;
-        let status = match (approval, entry.kind) {
-            (Err(_), _) => &codes.declined,
-            (Ok(()), EntryKind::Authorization) => &codes.authorized,
-            (Ok(()), _) => &codes.sale,
-        };
-        if approval.is_err() {
-            entry.state = EntryState::Declined;
-        }
         entry.record.amount = entry.amount.into();
-        entry.record.status = status.clone().into_owned().into();
         // The response to a card or ACH payment has its record, that to a token payment its `TransactionId`.
         let data = if entry.operation == OperationName::TokenTransaction {
             PaymentData::Receipt(TransactionReceipt::new(entry.transaction_id().clone()))

@@ -153,11 +153,14 @@ pub(crate) use member_types;
 
 member_types! {
     /// A string, with card numbers masked.
+    #[derive(Default)]
     Text(String) from String, "must be a string", |text| Some(masked(text));
     /// A string or a whole number, as some services send a code.
+    #[derive(Default)]
     Code(String) from Value, "must be a string", |code| text_or_number(code).map(masked);
     Card(MaskedCard) from Value, "must be a string", |card| text_or_number(card).map(|card| MaskedCard::new(&card));
     /// The limit excludes card numbers.
+    #[derive(Default)]
     SmallNumber(u32) from Value, "must be a whole number from 0 to 4 294 967 295", whole;
     TypeCode(TransactionTypeCode) from Value, "must be 1 for a sale or 2 for an authorization",
         |code| whole(code).filter(|code| matches!(code, 1 | 2)).map(|code| TransactionTypeCode::new(code.into()));

@@ -162,22 +162,18 @@ impl RecordDocument for CustomerDocument {
     type Record = CustomerRecord;
 
     fn into_record(self) -> Result<(CustomerId, CustomerRecord), &'static str> {
-        let text = |text: Option<Text>| text.map_or_else(String::new, |Text(text)| text).into();
-        let code = |code: Option<Code>| code.map_or_else(String::new, |Code(code)| code).into();
-        let number =
-            |number: Option<SmallNumber>| number.map_or(0, |SmallNumber(number)| i64::from(number)).into();
         let IdOfCustomer(id) = self.customer_id;
         let mut record = CustomerRecord::new();
         record.customer_id = id.clone().into();
-        record.customer_name = text(self.customer_name);
-        record.email = text(self.email);
-        record.phone_number = text(self.phone_number);
-        record.country_id = number(self.country_id);
-        record.country_code = code(self.country_code);
-        record.address = text(self.address);
-        record.city = text(self.city);
-        record.postal_code = code(self.postal_code);
-        record.state_id = number(self.state_id);
+        record.customer_name = self.customer_name.unwrap_or_default().0.into();
+        record.email = self.email.unwrap_or_default().0.into();
+        record.phone_number = self.phone_number.unwrap_or_default().0.into();
+        record.country_id = i64::from(self.country_id.unwrap_or_default().0).into();
+        record.country_code = self.country_code.unwrap_or_default().0.into();
+        record.address = self.address.unwrap_or_default().0.into();
+        record.city = self.city.unwrap_or_default().0.into();
+        record.postal_code = self.postal_code.unwrap_or_default().0.into();
+        record.state_id = i64::from(self.state_id.unwrap_or_default().0).into();
         Ok((id, record))
     }
 }

@@ -61,13 +61,7 @@ impl TransactionDocument {
         if self.voided && transaction_type != TransactionTypeCode::AUTH {
             return Err("Voided must be false for a sale: only an authorization can be voided");
         }
-        let StatusCodes { sale, authorized, voided, declined } = StatusCodes::default();
-        let status = match state {
-            EntryState::Voided => voided,
-            EntryState::Declined => declined,
-            EntryState::Approved if transaction_type == TransactionTypeCode::AUTH => authorized,
-            EntryState::Approved => sale,
-        };
+        let status = || StatusCodes::default().of(state, transaction_type);
         let operation = match (self.operation, &self.token_id) {
             (Some(Payment(operation)), _) => operation,
             (None, Some(_)) => OperationName::TokenTransaction,
@@ -79,24 +73,22 @@ impl TransactionDocument {
             (None, None) => PaymentSource::Account,
         };
         let text = |text: Option<Text>| text.map(|Text(text)| text);
-        let or_empty = |text: Option<Text>| text.map_or_else(String::new, |Text(text)| text).into();
-        let code = |code: Option<Code>| code.map_or_else(String::new, |Code(code)| code).into();
         let mut record = TransactionRecord::new(self.transaction_id.0);
         record.base_amount = self.base_amount.map_or(amount, |Number(amount)| amount).into();
         record.amount = amount.into();
         record.card_number = self.card_number.map_or(Field::Absent, |Card(card)| card.into());
-        record.billing_email = or_empty(self.billing_email);
-        record.billing_customer_name = or_empty(self.billing_customer_name);
-        record.billing_address = or_empty(self.billing_address);
-        record.billing_city = or_empty(self.billing_city);
+        record.billing_email = self.billing_email.unwrap_or_default().0.into();
+        record.billing_customer_name = self.billing_customer_name.unwrap_or_default().0.into();
+        record.billing_address = self.billing_address.unwrap_or_default().0.into();
+        record.billing_city = self.billing_city.unwrap_or_default().0.into();
         record.billing_state = text(self.billing_state).map_or(Field::Null, Field::Value);
-        record.billing_postal_code = code(self.billing_postal_code);
+        record.billing_postal_code = self.billing_postal_code.unwrap_or_default().0.into();
         let country = self.billing_country.map_or(COUNTRY_ID, |SmallNumber(country)| country.into());
         record.billing_country = country.into();
-        record.billing_country_code = code(self.billing_country_code);
-        record.billing_phone_number = or_empty(self.billing_phone_number);
+        record.billing_country_code = self.billing_country_code.unwrap_or_default().0.into();
+        record.billing_phone_number = self.billing_phone_number.unwrap_or_default().0.into();
         record.transaction_type = transaction_type.into();
-        record.status = self.status.map_or_else(|| status.into_owned(), |Code(status)| status).into();
+        record.status = self.status.map_or_else(status, |Code(status)| status).into();
         Ok(LedgerEntry {
             operation,
             kind: EntryKind::of(operation, transaction_type),
