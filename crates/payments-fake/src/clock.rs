@@ -46,6 +46,13 @@ struct State {
     pauses: usize,
 }
 
+impl State {
+    /// The time after this duration.
+    fn after(&self, duration: Duration) -> Duration {
+        self.elapsed.saturating_add(duration).min(LAST)
+    }
+}
+
 /// When the sleep ends, and its age.
 type SleepKey = (Duration, u64);
 
@@ -65,10 +72,10 @@ impl ManualClock {
         Self(Arc::new(Inner { start: Instant::now(), auto, state: Mutex::default() }))
     }
 
-    /// Moves the time forward and wakes every sleep that is due.
+    /// Moves the time forward and wakes every sleep that is due. After a hundred years the clock stands still.
     pub fn advance(&self, by: Duration) {
         let mut state = self.state();
-        state.elapsed += by;
+        state.elapsed = state.after(by);
         let last = (state.elapsed, u64::MAX);
         let later = state.sleeps.split_off(&last);
         let due = std::mem::replace(&mut state.sleeps, later);
@@ -132,7 +139,7 @@ impl Timer for ManualClock {
 
     fn sleep(&self, duration: Duration) -> Sleep {
         let mut state = self.state();
-        let key = (state.elapsed.saturating_add(duration), state.next_age);
+        let key = (state.after(duration), state.next_age);
         state.next_age += 1;
         state.sleeps.insert(key, None);
         drop(state);
@@ -227,6 +234,9 @@ impl Drop for Pause {
         wakers.into_iter().for_each(Waker::wake);
     }
 }
+
+/// When the clock ends: no instant and no date may overflow.
+const LAST: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// 2030-01-01T00:00:00Z.
 const EPOCH: Duration = Duration::new(1_893_456_000, 0);
@@ -338,6 +348,16 @@ mod tests {
         assert!(!is_ready(work.as_mut()), "the waiter of the older sleep runs first");
         assert!(is_ready(deadline.as_mut()));
         assert!(is_ready(work.as_mut()));
+    }
+
+    #[test]
+    fn the_longest_sleep_overflows_no_time() {
+        let clock = ManualClock::auto();
+        block_on(Timer::sleep(&clock, Duration::MAX));
+        clock.advance(Duration::MAX);
+        let ends = (Timer::now(&clock), clock.system_time());
+        block_on(Timer::sleep(&clock, SECOND));
+        assert_eq!((Timer::now(&clock), clock.system_time()), ends, "it stands still at its end");
     }
 
     #[test]
