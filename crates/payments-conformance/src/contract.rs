@@ -7,7 +7,7 @@ use crate::child::Child;
 use crate::harness::{Findings, Harness, Requirement};
 use crate::scheme::schemes;
 use crate::violation::Violation;
-use crate::{Ability, AnyStack, Verdict};
+use crate::{Abilities, Ability, AnyStack, Verdict};
 
 /// One contract: its name, why it matters for money, and which abilities it needs.
 #[derive(Default)]
@@ -101,22 +101,8 @@ impl Contract {
     ) -> Verdict {
         let name = self.requirement.name;
         let abilities = stack.abilities();
-        if let Some(contract) = Child::contract().filter(|contract| contract != name) {
-            let reason = format!("this process was started for {contract}");
-            return Verdict::not_applicable(name, reason);
-        }
-        let missing = self.needs.iter().find_map(|ability| abilities.missing(*ability));
-        // A child process connects to the server of its parent.
-        let missing = missing.or_else(|| abilities.missing(Ability::Sockets).filter(|_| self.starts_a_child));
-        if let Some(reason) = missing {
-            let verdict = Verdict::not_applicable(name, reason.to_owned());
-            return verdict.with_deviation(abilities.deviation_of(name));
-        }
-        // It applies to the stack in another program or system, so a declared deviation is not wrong.
-        let not_applicable_here = |reason: &str| Verdict::not_applicable(name, reason.to_owned());
-        let no_child = Child::cannot_be_started().filter(|_| self.starts_a_child);
-        if let Some(reason) = self.inapplicable.or(no_child) {
-            return not_applicable_here(reason);
+        if let Some(verdict) = self.without_check(&abilities) {
+            return verdict;
         }
         let schemes = schemes(&abilities, &self.needs);
         if schemes.is_empty() {
@@ -149,22 +135,34 @@ impl Contract {
             findings.into_inner().unwrap_or_else(PoisonError::into_inner);
         let broken = broken.or(covered);
         if let Some(reason) = unchecked.filter(|_| broken.is_none()) {
-            return not_applicable_here(reason);
+            return Verdict::not_applicable(name, reason.to_owned());
         }
-        let verdict = match (broken, deviation) {
-            (None, _) => Verdict::kept(name, figures),
-            (Some(violation), Some(reason)) if violation.rule().is_some() => {
-                let violation = violation.detail(
-                    "deviation",
-                    format!(
-                        "the declared deviation (\"{reason}\") covers only this contract's own requirement, and the transport \
-                         broke a general rule"
-                    ),
-                );
-                return Verdict::broken(name, violation, figures);
-            }
-            (Some(violation), _) => Verdict::broken(name, violation, figures),
-        };
-        verdict.with_deviation(deviation)
+        let Some(violation) = broken else { return Verdict::kept(name, figures).with_deviation(deviation) };
+        if let Some(reason) = deviation.filter(|_| violation.rule().is_some()) {
+            let not_covered = format!(
+                "the declared deviation (\"{reason}\") covers only this contract's own requirement, and the transport broke a \
+                 general rule"
+            );
+            return Verdict::broken(name, violation.detail("deviation", not_covered), figures);
+        }
+        Verdict::broken(name, violation, figures).with_deviation(deviation)
+    }
+
+    /// The verdict if the contract does not apply. A declared deviation contradicts a missing ability, but not what only this
+    /// program or this system cannot check.
+    fn without_check(&self, abilities: &Abilities) -> Option<Verdict> {
+        let name = self.requirement.name;
+        let not_applicable = |reason: &str| Verdict::not_applicable(name, reason.to_owned());
+        if let Some(contract) = Child::contract().filter(|contract| contract != name) {
+            return Some(not_applicable(&format!("this process was started for {contract}")));
+        }
+        let missing = self.needs.iter().find_map(|ability| abilities.missing(*ability));
+        // A child process connects to the server of its parent.
+        let missing = missing.or_else(|| abilities.missing(Ability::Sockets).filter(|_| self.starts_a_child));
+        if let Some(reason) = missing {
+            return Some(not_applicable(reason).with_deviation(abilities.deviation_of(name)));
+        }
+        let no_child = Child::cannot_be_started().filter(|_| self.starts_a_child);
+        self.inapplicable.or(no_child).map(not_applicable)
     }
 }

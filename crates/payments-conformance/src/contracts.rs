@@ -9,7 +9,7 @@
 //! - No request is sent unencrypted to an `https` address.
 //! - A request of which the server read even one byte is not reported as
 //!   [`NotProcessed`](payments_core::Delivery::NotProcessed).
-//! - Every call ends, no later than its deadline.
+//! - Every call ends, no later than its deadline. A busy machine may take two seconds more.
 //! - Nothing panics.
 //! - The API key and the card number are in nothing that a program can print of the result.
 

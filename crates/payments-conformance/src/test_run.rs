@@ -220,8 +220,7 @@ impl<'a> TestRun<'a> {
         self.nothing_may_arrive.store(true, Ordering::SeqCst);
     }
 
-    /// Checks the general rules: nothing is sent without TLS to an https address or to a server that is not the service,
-    /// nothing is sent twice, and no request of which the server read a byte is reported as not processed.
+    /// Checks the general rules about what was sent.
     ///
     /// After a call without a response it first watches what the transport does in the background, then drops it and waits
     /// until the server has read what was sent.
@@ -238,47 +237,11 @@ impl<'a> TestRun<'a> {
         if let Some(server) = server {
             stack.block_on(server.until_idle());
         }
-        let unencrypted = arrivals.unencrypted();
-        if base_url.starts_with("https:") && !unencrypted.is_empty() {
-            let found = format!(
-                "a request was sent unencrypted to an https address, on the connections {unencrypted:?}; it must not be sent \
-                 at all"
-            );
-            return Err(Violation::general(found, Rule::SendsOnlyToTheService));
-        }
-        if nothing_may_arrive.into_inner() && (arrivals.requests() > 0 || arrivals.unfinished_bytes() > 0) {
-            let found = "the request was sent to that server; it must not be sent at all";
-            return Err(Violation::general(found, Rule::SendsOnlyToTheService));
-        }
+        let is_https = base_url.starts_with("https:");
+        must_be_sent_only_to_the_service(&arrivals, is_https, nothing_may_arrive.into_inner())?;
         let transmissions = arrivals.transmissions();
-        if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {
-            let found = format!(
-                "{id} was sent {} times, on the connections {connections:?}; the transport must send a request only \
-                 once, whatever happens to it",
-                connections.len()
-            );
-            return Err(Violation::general(found, Rule::SendsOnce));
-        }
-        let claims = || {
-            let not_processed = calls.iter().filter(|call| call.delivery == Some(Delivery::NotProcessed));
-            not_processed.filter(|call| !arrivals.was_refused(&call.id))
-        };
-        let attributed = claims().find(|call| transmissions.contains_key(&call.id));
-        let has_surplus = surplus(&calls, &transmissions, arrivals.nameless());
-        let false_claim = attributed.or_else(|| claims().next().filter(|_| has_surplus));
-        match false_claim {
-            None => Ok(()),
-            Some(call) => {
-                let is_certain = attributed.is_some() || claims().count() == 1;
-                let what = if is_certain { "it" } else { "a part of it, or of another call reported so" };
-                let found = format!(
-                    "{}; but the server read {what}. Report Unknown: NotProcessed is correct only if not one byte of the \
-                     request was written to a connection",
-                    call.summary.as_deref().unwrap_or(&call.id)
-                );
-                Err(Violation::general(found, Rule::ProvesNotProcessed))
-            }
-        }
+        must_be_sent_once(&transmissions)?;
+        must_prove_what_was_not_processed(&calls, &arrivals, &transmissions)
     }
 
     /// What each call returned.
@@ -295,6 +258,59 @@ impl<'a> TestRun<'a> {
             (call.delivery, call.has_response, call.summary) = (delivery, has_response, Some(summary));
         }
     }
+}
+
+fn must_be_sent_only_to_the_service(
+    arrivals: &Arrivals,
+    is_https: bool,
+    nothing_may_arrive: bool,
+) -> Result<(), Violation> {
+    let unencrypted = arrivals.unencrypted();
+    let found = if is_https && !unencrypted.is_empty() {
+        format!(
+            "a request was sent unencrypted to an https address, on the connections {unencrypted:?}; it must not be sent at \
+             all"
+        )
+    } else if nothing_may_arrive && (arrivals.requests() > 0 || arrivals.unfinished_bytes() > 0) {
+        "the request was sent to that server; it must not be sent at all".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Violation::general(found, Rule::SendsOnlyToTheService))
+}
+
+fn must_be_sent_once(transmissions: &HashMap<String, Vec<usize>>) -> Result<(), Violation> {
+    let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) else {
+        return Ok(());
+    };
+    let found = format!(
+        "{id} was sent {} times, on the connections {connections:?}; the transport must send a request only once, whatever \
+         happens to it",
+        connections.len()
+    );
+    Err(Violation::general(found, Rule::SendsOnce))
+}
+
+/// Fails if the server read a part of a request whose call was reported as not processed, unless it refused the request with proof.
+fn must_prove_what_was_not_processed(
+    calls: &[CallRecord],
+    arrivals: &Arrivals,
+    transmissions: &HashMap<String, Vec<usize>>,
+) -> Result<(), Violation> {
+    let is_claim =
+        |call: &&CallRecord| call.delivery == Some(Delivery::NotProcessed) && !arrivals.was_refused(&call.id);
+    let claims: Vec<_> = calls.iter().filter(is_claim).collect();
+    let attributed = claims.iter().find(|call| transmissions.contains_key(&call.id));
+    let has_surplus = surplus(calls, transmissions, arrivals.nameless());
+    let Some(call) = attributed.or_else(|| claims.first().filter(|_| has_surplus)) else { return Ok(()) };
+    let is_certain = attributed.is_some() || claims.len() == 1;
+    let what = if is_certain { "it" } else { "a part of it, or of another call reported so" };
+    let found = format!(
+        "{}; but the server read {what}. Report Unknown: NotProcessed is correct only if not one byte of the request was written \
+         to a connection",
+        call.summary.as_deref().unwrap_or(&call.id)
+    );
+    Err(Violation::general(found, Rule::ProvesNotProcessed))
 }
 
 /// Whether more requests were cut off before their ids than there are calls that may have sent one.
