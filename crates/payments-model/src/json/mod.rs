@@ -215,8 +215,8 @@ pub(crate) fn only<'a>(members: &[Member<'a>], name: &str) -> Option<Json<'a>> {
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Enough for nearly every record and request.
-const TYPICAL_COUNT: usize = 32;
+/// Enough for the fields of the interface's records.
+const TYPICAL_COUNT: usize = 16;
 
 #[cfg(test)]
 mod tests {

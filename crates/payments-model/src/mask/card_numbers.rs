@@ -2,38 +2,39 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::digits::has_digits;
+use super::digits::parts_with_digits;
 use super::readings::readings;
 use crate::card::passes_luhn;
 
 /// Whether the text contains a card-like number.
 pub(crate) fn contains_card_number(text: &str) -> bool {
-    readings(text).any(|reading| !card_numbers(&reading.text).is_empty())
+    // No escape is shorter than its character.
+    text.len() >= *CARD_DIGITS.start()
+        && readings(text).any(|reading| !card_numbers(&reading.text).is_empty())
 }
 
 /// The card-like numbers in the text, from left to right.
 pub(super) fn card_numbers(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if !has_digits(text, *CARD_DIGITS.start()) {
-        return found;
-    }
-    let groups = groups_of_digits(text);
-    let mut first = 0;
-    while first < groups.len() {
-        match card_number_at(text, &groups[first..]) {
-            Some(count) => {
-                found.push(groups[first].start..groups[first + count - 1].end);
-                first += count;
+    for part in parts_with_digits(text, *CARD_DIGITS.start()) {
+        let groups = groups_of_digits(text, part);
+        let mut first = 0;
+        while first < groups.len() {
+            match card_number_at(text, &groups[first..]) {
+                Some(count) => {
+                    found.push(groups[first].start..groups[first + count - 1].end);
+                    first += count;
+                }
+                None => first += 1,
             }
-            None => first += 1,
         }
     }
     found
 }
 
-fn groups_of_digits(text: &str) -> Vec<Range<usize>> {
+fn groups_of_digits(text: &str, part: Range<usize>) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
-    for (at, _) in text.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_digit()) {
+    for at in part.filter(|at| text.as_bytes()[*at].is_ascii_digit()) {
         match groups.last_mut() {
             Some(last) if last.end == at => last.end += 1,
             _ => groups.push(at..at + 1),

@@ -1,5 +1,6 @@
 //! The end of a text that was cut.
 
+use std::borrow::Cow;
 use std::iter::repeat_n;
 
 use super::readings::{LONGEST_ESCAPE, begins_escape, readings};
@@ -36,13 +37,16 @@ fn half_a_secret(text: &str, secrets: &[&str]) -> usize {
 }
 
 /// The text, with one character of one byte for each byte that is not UTF-8.
-fn text_of(bytes: &[u8]) -> String {
+fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = str::from_utf8(bytes) {
+        return text.into();
+    }
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         text.extend(repeat_n('\0', chunk.invalid().len()));
     }
-    text
+    text.into()
 }
 
 #[cfg(test)]

@@ -1,24 +1,28 @@
-//! A quick check for the digits of a number.
+//! The parts of a text that can contain a number.
 
-/// Whether there are this many digits without a letter of ASCII between them. A quick check: dates and random ids have few, and nearly
-/// always there are no digits, or a letter follows them soon.
-pub(super) fn has_digits(text: &str, count: usize) -> bool {
-    let mut text = text.as_bytes();
-    while let Some(first) = first_digit(text) {
-        text = &text[first..];
-        let Some(shortest) = text.get(..count) else { return false };
-        let next = if let Some(letter) = shortest.iter().rposition(u8::is_ascii_alphabetic) {
-            letter + 1
-        } else {
-            let end = text.iter().position(u8::is_ascii_alphabetic).unwrap_or(text.len());
-            if digits(&text[..end]) >= count {
-                return true;
+use std::iter;
+use std::ops::Range;
+
+/// The parts that have at least this many digits, and no letter of ASCII between them. Nearly every text has none: dates and random
+/// ids have few digits, and nearly always there are no digits, or a letter follows them soon.
+pub(super) fn parts_with_digits(text: &str, count: usize) -> impl Iterator<Item = Range<usize>> {
+    let (text, mut from) = (text.as_bytes(), 0);
+    iter::from_fn(move || {
+        loop {
+            from += first_digit(&text[from..])?;
+            let shortest = text[from..].get(..count)?;
+            if let Some(letter) = shortest.iter().rposition(u8::is_ascii_alphabetic) {
+                from += letter + 1;
+                continue;
             }
-            end
-        };
-        text = &text[next..];
-    }
-    false
+            let length = text[from..].iter().position(u8::is_ascii_alphabetic);
+            let part = from..length.map_or(text.len(), |length| from + length);
+            from = part.end;
+            if digits(&text[part.clone()]) >= count {
+                return Some(part);
+            }
+        }
+    })
 }
 
 fn first_digit(text: &[u8]) -> Option<usize> {

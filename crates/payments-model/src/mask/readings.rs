@@ -1,7 +1,8 @@
 //! A text with the characters that its escapes stand for: those of JSON, HTML, URLs and Rust's `Debug`.
 
 use std::borrow::Cow;
-use std::iter::{repeat_n, successors};
+use std::iter::successors;
+use std::ops::Range;
 
 use memchr::memchr3;
 
@@ -11,14 +12,23 @@ use crate::json::escaped_character;
 #[derive(Default)]
 pub(super) struct Reading<'t> {
     pub(super) text: Cow<'t, str>,
-    /// Where each byte, and the end, is in the text as it is written. Empty for that text itself.
-    places: Vec<usize>,
+    /// The escapes of each text from which this one was read, from the one as it is written.
+    escapes: Vec<Vec<Escape>>,
+}
+
+/// One escape that was read.
+#[derive(Clone)]
+struct Escape {
+    /// Where it was.
+    written: Range<usize>,
+    /// Where the character is that it stands for.
+    read: Range<usize>,
 }
 
 /// The text as it is written, then with its escapes read once, twice and so on, as often as it has any: a string of JSON can contain
 /// JSON.
 pub(super) fn readings(text: &str) -> impl Iterator<Item = Reading<'_>> {
-    let as_written = Reading { text: Cow::Borrowed(text), places: Vec::new() };
+    let as_written = Reading { text: Cow::Borrowed(text), escapes: Vec::new() };
     successors(Some(as_written), Reading::unescaped).take(MAX_READINGS)
 }
 
@@ -27,27 +37,26 @@ impl Reading<'_> {
     fn unescaped(&self) -> Option<Self> {
         let text = &*self.text;
         let next = |from: usize| memchr3(b'\\', b'&', b'%', &text.as_bytes()[from..]).map(|at| from + at);
-        let (mut read, mut places, mut copied_to, mut from) = (String::new(), Vec::new(), 0, 0);
+        let (mut read, mut escapes, mut copied_to, mut from) = (String::new(), Vec::new(), 0, 0);
         while let Some(escape) = next(from) {
             from = escape + 1;
             if let Some((character, length)) = character(&text[escape..]) {
-                if copied_to == 0 {
+                if escapes.is_empty() {
                     read.reserve(text.len());
-                    places.reserve(text.len() + 1);
                 }
                 read.push_str(&text[copied_to..escape]);
-                places.extend((copied_to..escape).map(|at| self.place(at)));
+                let start = read.len();
                 read.push(character);
-                places.extend(repeat_n(self.place(escape), character.len_utf8()));
                 (copied_to, from) = (escape + length, escape + length);
+                escapes.push(Escape { written: escape..copied_to, read: start..read.len() });
             }
         }
-        if copied_to == 0 {
+        if escapes.is_empty() {
             return None;
         }
         read.push_str(&text[copied_to..]);
-        places.extend((copied_to..=text.len()).map(|at| self.place(at)));
-        Some(Self { text: Cow::Owned(read), places })
+        let escapes = self.escapes.iter().cloned().chain([escapes]).collect();
+        Some(Self { text: Cow::Owned(read), escapes })
     }
 
     /// Whether an escape stands for this character at this place.
@@ -57,7 +66,14 @@ impl Reading<'_> {
 
     /// Where the character at this place, or the end, is in the text as it is written.
     pub(super) fn place(&self, at: usize) -> usize {
-        self.places.get(at).copied().unwrap_or(at)
+        self.escapes.iter().rev().fold(at, |at, escapes| {
+            let before = escapes.partition_point(|escape| escape.read.start <= at);
+            match before.checked_sub(1).map(|last| &escapes[last]) {
+                None => at,
+                Some(escape) if at < escape.read.end => escape.written.start,
+                Some(escape) => escape.written.end + (at - escape.read.end),
+            }
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::{Range, RangeBounds};
 
 use zeroize::Zeroizing;
 
-use super::digits::has_digits;
+use super::digits::parts_with_digits;
 use super::readings::{Reading, readings};
 use crate::secret::REDACTED;
 
@@ -40,7 +40,8 @@ pub(super) fn places(text: &str, secrets: &[&str], lengths: impl RangeBounds<usi
 fn occurrences(reading: &Reading<'_>, digits: &OnceCell<Digits>, secret: &str) -> Vec<Range<usize>> {
     let text = &*reading.text;
     let (mut found, count) = (Vec::new(), digits_of_number(secret));
-    if count.is_some_and(|count| digits.get().is_some() || has_digits(text, count)) {
+    let has_digits = |count| digits.get().is_some() || parts_with_digits(text, count).next().is_some();
+    if count.is_some_and(has_digits) {
         found = digits.get_or_init(|| Digits::of(text)).occurrences(secret);
     }
     // Most texts have none, and it costs less to know that.
@@ -72,7 +73,8 @@ fn digits_of_number(secret: &str) -> Option<usize> {
     (digits >= LONG_SECRET).then_some(digits)
 }
 
-/// The digits of a text without what separates them, and a letter where those before and after it are of different numbers.
+/// The digits of a text without what separates them, and a letter where those before and after it are of different numbers. Parts
+/// with too few digits are left out.
 struct Digits {
     text: String,
     /// Where each of them is.
@@ -82,11 +84,14 @@ struct Digits {
 impl Digits {
     fn of(text: &str) -> Self {
         let mut digits = Self { text: String::new(), places: Vec::new() };
-        for (at, character) in text.char_indices() {
-            let is_digit = character.is_ascii_digit();
-            if is_digit || (breaks_number(character) && !digits.text.ends_with('x')) {
-                digits.text.push(if is_digit { character } else { 'x' });
-                digits.places.push(at);
+        for Range { start, end } in parts_with_digits(text, LONG_SECRET) {
+            // With the letter that ends it.
+            for (at, character) in text[start..text.len().min(end + 1)].char_indices() {
+                let is_digit = character.is_ascii_digit();
+                if is_digit || (breaks_number(character) && !digits.text.ends_with('x')) {
+                    digits.text.push(if is_digit { character } else { 'x' });
+                    digits.places.push(start + at);
+                }
             }
         }
         digits
