@@ -31,6 +31,8 @@ struct Inner {
     base_url: String,
     /// The base URL, parsed.
     base: Uri,
+    /// The URL of each operation without an id, in the order of [`OperationName::ALL`].
+    uris: Vec<Uri>,
     server: ServerAddress,
     service: String,
 }
@@ -75,11 +77,10 @@ impl Endpoint {
         let service = service(&server, &base, &[api_key.expose()]);
         let keys_in_url = Vec::new();
         let base_url = base_url.into_owned();
-        let endpoint =
-            Self { inner: Arc::new(Inner { api_key, keys_in_url, base_url, base, server, service }) };
-        // The longest without an id: a URL can be too long.
-        endpoint.uri(OperationName::TokenTransaction, "")?;
-        Ok(endpoint)
+        // A URL can be too long.
+        let uris = OperationName::ALL.iter().map(|operation| uri(&base, *operation, ""));
+        let uris = uris.collect::<Result<_, _>>()?;
+        Ok(Self { inner: Arc::new(Inner { api_key, keys_in_url, base_url, base, uris, server, service }) })
     }
 
     /// The base URL, without a trailing slash.
@@ -181,18 +182,17 @@ impl Endpoint {
 
     /// The URL of an operation. `id` is that of a lookup, already percent-encoded.
     pub(crate) fn uri(&self, operation: OperationName, id: &str) -> Result<Uri, ConfigurationError> {
-        let collection = operation.path_template().trim_end_matches("{id}");
-        let path = [path_prefix(&self.inner.base), collection, id].concat();
-        let mut parts = self.inner.base.clone().into_parts();
-        let path = PathAndQuery::from_maybe_shared(Bytes::from(path));
-        parts.path_and_query = Some(path.map_err(unreadable)?);
-        Uri::from_parts(parts).map_err(unreadable)
+        if id.is_empty() {
+            return Ok(self.inner.uris[operation as usize].clone());
+        }
+        uri(&self.inner.base, operation, id)
     }
 }
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { api_key, keys_in_url: _, base_url, base: _, server: _, service: _ } = &*self.inner;
+        let Inner { api_key, keys_in_url: _, base_url, base: _, uris: _, server: _, service: _ } =
+            &*self.inner;
         let base_url = self.without_keys(base_url);
         f.debug_struct("Endpoint").field("base_url", &base_url).field("api_key", api_key).finish()
     }
@@ -241,6 +241,16 @@ impl fmt::Debug for ApiKey {
         let Self(_) = self;
         f.write_str("ApiKey([redacted])")
     }
+}
+
+/// The URL of an operation below this base URL.
+fn uri(base: &Uri, operation: OperationName, id: &str) -> Result<Uri, ConfigurationError> {
+    let collection = operation.path_template().split('{').next().unwrap_or_default();
+    let path = [path_prefix(base), collection, id].concat();
+    let mut parts = base.clone().into_parts();
+    let path = PathAndQuery::from_maybe_shared(Bytes::from(path));
+    parts.path_and_query = Some(path.map_err(unreadable)?);
+    Uri::from_parts(parts).map_err(unreadable)
 }
 
 /// The path of a base URL, without a trailing slash.

@@ -35,7 +35,7 @@ impl<'a> Exchange<'a> {
         *request.uri_mut() = self.endpoint.uri(self.facts.operation, &self.request.path_id()?)?;
         let headers = request.headers_mut();
         // Leaves room for the headers of the HTTP stack.
-        headers.reserve(7);
+        headers.reserve(if method == Method::POST { 7 } else { 5 });
         headers.insert(AUTHORIZATION, self.endpoint.api_key().header_value().clone());
         headers.insert(ACCEPT, JSON);
         // Without this header any coding would be acceptable (RFC 9110, 12.5.3), and an encoded response is unreadable.

@@ -76,13 +76,13 @@ impl<'a> Request<'a> {
     pub(super) fn secrets(self, api_keys: impl Iterator<Item = &'a str>) -> Secrets<'a> {
         match self {
             Self::Card(payment) => {
-                let others = vec![payment.cvv().expose_secret(), payment.expiry().expose_secret()];
-                Secrets::new(api_keys, Some(payment.card_number()), others, None)
+                let others = [payment.cvv().expose_secret(), payment.expiry().expose_secret()];
+                Secrets::new(api_keys, Some(payment.card_number()), &others, None)
             }
-            Self::Ach(payment) => Secrets::new(api_keys, None, payment.secrets(), None)
+            Self::Ach(payment) => Secrets::new(api_keys, None, &payment.secrets(), None)
                 .with_account_names(payment.account_field_names().collect()),
-            Self::Token(payment) => Secrets::new(api_keys, None, Vec::new(), Some(payment.token_id())),
-            _ => Secrets::new(api_keys, None, Vec::new(), None),
+            Self::Token(payment) => Secrets::new(api_keys, None, &[], Some(payment.token_id())),
+            _ => Secrets::new(api_keys, None, &[], None),
         }
     }
 }

@@ -25,7 +25,7 @@ impl<'a> Secrets<'a> {
     pub(crate) fn new(
         api_keys: impl Iterator<Item = &'a str>,
         card_number: Option<&'a CardNumber>,
-        others: Vec<&'a str>,
+        others: &[&'a str],
         token: Option<&'a TokenId>,
     ) -> Self {
         // A short word or number, such as 400, occurs by chance.

@@ -54,7 +54,7 @@ mod tests {
     const KEY: &str = "sk_live_51H";
 
     fn snippet(body: impl Into<Bytes>) -> Snippet {
-        let (body, secrets) = (body.into(), Secrets::new([KEY].into_iter(), None, Vec::new(), None));
+        let (body, secrets) = (body.into(), Secrets::new([KEY].into_iter(), None, &[], None));
         Snippet::new(&body, false, secrets.are_masked_in(&String::from_utf8_lossy(&body)), &secrets)
     }
 
