@@ -5,9 +5,10 @@
 #[rustfmt::skip]
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let (mut letters, mut length) = ([0; "cardverificationnumber".len()], 0);
-    for letter in name.bytes().filter(u8::is_ascii_alphanumeric) {
+    let lowercase = name.bytes().map(|letter| letter.to_ascii_lowercase());
+    for letter in lowercase.filter(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit()) {
         let Some(place) = letters.get_mut(length) else { return false };
-        *place = letter.to_ascii_lowercase();
+        *place = letter;
         length += 1;
     }
     matches!(

@@ -43,6 +43,7 @@ impl Reading<'_> {
             if let Some((character, length)) = character(&text[escape..]) {
                 if escapes.is_empty() {
                     read.reserve(text.len());
+                    escapes.reserve(TYPICAL_ESCAPES);
                 }
                 read.push_str(&text[copied_to..escape]);
                 let start = read.len();
@@ -148,6 +149,9 @@ pub(super) fn begins_escape(byte: u8) -> bool {
 }
 
 const MAX_READINGS: usize = 4;
+
+/// Enough for nearly every response that has any.
+const TYPICAL_ESCAPES: usize = 16;
 
 /// `10ffff`.
 const LONGEST_CODE: usize = 6;

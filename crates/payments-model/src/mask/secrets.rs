@@ -1,7 +1,7 @@
 //! The places of a secret in a text.
 
-use std::cell::OnceCell;
-use std::ops::{Range, RangeBounds};
+use std::cell::LazyCell;
+use std::ops::{Deref, Range, RangeBounds};
 
 use zeroize::Zeroizing;
 
@@ -17,7 +17,7 @@ pub(super) fn places(text: &str, secrets: &[&str], lengths: impl RangeBounds<usi
         return found;
     }
     for reading in readings(text) {
-        let digits = OnceCell::new();
+        let digits = LazyCell::new(|| Digits::of(&reading.text, secrets));
         for secret in secrets.iter().filter(|secret| lengths.contains(&secret.len())) {
             let in_reading = occurrences(&reading, &digits, secret);
             if !in_reading.is_empty() && !REDACTED.contains(secret) {
@@ -36,13 +36,16 @@ pub(super) fn places(text: &str, secrets: &[&str], lengths: impl RangeBounds<usi
     found
 }
 
-/// `digits`: of the text, once they were needed.
-fn occurrences(reading: &Reading<'_>, digits: &OnceCell<Digits>, secret: &str) -> Vec<Range<usize>> {
+/// `digits`: of the text.
+fn occurrences(
+    reading: &Reading<'_>,
+    digits: &impl Deref<Target = Digits>,
+    secret: &str,
+) -> Vec<Range<usize>> {
     let text = &*reading.text;
     let (mut found, count) = (Vec::new(), digits_of_number(secret));
-    let has_digits = |count| digits.get().is_some() || parts_with_digits(text, count).next().is_some();
-    if count.is_some_and(has_digits) {
-        found = digits.get_or_init(|| Digits::of(text)).occurrences(secret);
+    if count.is_some_and(|count| parts_with_digits(text, count).next().is_some()) {
+        found = digits.occurrences(secret);
     }
     // Most texts have none, and it costs less to know that.
     if count != Some(secret.len()) && text.contains(secret) {
@@ -74,7 +77,7 @@ fn digits_of_number(secret: &str) -> Option<usize> {
 }
 
 /// The digits of a text without what separates them, and a letter where those before and after it are of different numbers. Parts
-/// with too few digits are left out.
+/// with too few digits for any of the secrets are left out.
 struct Digits {
     text: String,
     /// Where each of them is.
@@ -82,9 +85,10 @@ struct Digits {
 }
 
 impl Digits {
-    fn of(text: &str) -> Self {
+    fn of(text: &str, secrets: &[&str]) -> Self {
         let mut digits = Self { text: String::new(), places: Vec::new() };
-        for Range { start, end } in parts_with_digits(text, LONG_SECRET) {
+        let fewest = secrets.iter().filter_map(|secret| digits_of_number(secret)).min();
+        for Range { start, end } in parts_with_digits(text, fewest.unwrap_or(LONG_SECRET)) {
             // With the letter that ends it.
             for (at, character) in text[start..text.len().min(end + 1)].char_indices() {
                 let is_digit = character.is_ascii_digit();
