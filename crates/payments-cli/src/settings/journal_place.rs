@@ -17,6 +17,7 @@ use super::source::{JOURNAL, MUST_EXIST, Source, WITNESS, chosen, text_variable}
 use crate::args::journal::PlaceOptions;
 use crate::failure::{Failure, Purpose, Situation};
 use crate::files::FileIdentity;
+use crate::rows::spreadsheet::is_exact_variant;
 use crate::service::Service;
 use crate::stderr;
 use crate::style::for_terminal;
@@ -169,6 +170,15 @@ impl JournalPlace {
                 self.missing(", and its folder does not exist", "create the folder, or correct the name")
             );
         }
+        if self.purpose == Purpose::MoveMoney
+            && let Some(other) = self.in_another_spelling().await
+        {
+            let why =
+                format!(", and beside it is {}, the same name in another spelling", for_terminal(&other));
+            let what_to_do = "name that one, because every key is new to a new journal; for another journal, choose a name that is \
+                              clearly another";
+            return Err(self.missing(&why, what_to_do));
+        }
         let opened = self.opened(open_for).await.map_err(|error| self.failure(&error))?;
         match &opened {
             Some(journal) if open_for == OpenFor::Reading => warn_of_a_loss(journal).await,
@@ -307,6 +317,26 @@ impl JournalPlace {
         let Some(folder) = path.parent().map(Path::to_owned) else { return false };
         // On another thread, because a disk may not respond.
         matches!(spawn_blocking(move || fs::exists(folder)).await, Ok(Ok(false)))
+    }
+
+    /// The name of a journal beside a missing one, if it is the same name in another spelling: who copies a name out of a text copies
+    /// quotation marks or an invisible sign with it.
+    async fn in_another_spelling(&self) -> Option<String> {
+        let Database::File(path) = &self.database else { return None };
+        let path = path.clone();
+        let finding = spawn_blocking(move || {
+            let (folder, name) = (path.parent()?, path.file_name()?.to_string_lossy().into_owned());
+            if fs::exists(&path).unwrap_or(true) {
+                return None;
+            }
+            let files =
+                fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+            let owners: Vec<_> = files.collect();
+            let journals = owners.iter().filter_map(|owners| owners.strip_suffix("-owners"));
+            let mut journals = journals.filter(|journal| fs::exists(folder.join(journal)).unwrap_or(false));
+            journals.find(|journal| is_exact_variant(journal, &name)).map(str::to_owned)
+        });
+        finding.await.ok().flatten()
     }
 
     /// The failure for a command that must not create a journal. `why` may continue the sentence.

@@ -70,6 +70,34 @@ fn missing_journal_that_must_exist_is_refused_d43() {
     without_key.end().exits(2);
 }
 
+/// Whoever copies a command out of a chat copies quotation marks that no shell removes, or signs that nobody sees.
+#[test]
+fn journal_beside_one_of_the_same_name_in_another_spelling_is_not_created() {
+    let workspace = Workspace::with_rows(1);
+    let folder = tempfile::tempdir().unwrap();
+    let at = |run: Run, journal: &str| run.env("PAYMENTS_JOURNAL", journal).in_folder(folder.path()).end();
+    at(workspace.billing(""), "billing.db").ends(0, "processed");
+    for journal in
+        ["\u{201c}billing.db\u{201d}", "billing.db\u{200b}", "Billing.db", "billing.db,", "./billing.DB"]
+    {
+        for (run, code) in [
+            (workspace.billing(""), 2),
+            (workspace.billing("--dry-run"), 2),
+            (workspace.charging("k0", TOKEN_PAYMENT), 5),
+        ] {
+            let error = at(run, journal).failed_as(code, "no_journal");
+            let said = [
+                "and beside it is billing.db, the same name in another spelling; nothing was sent: name that one",
+            ];
+            has(message(&error), said);
+        }
+    }
+    assert_eq!((workspace.requests(), fs::read_dir(folder.path()).unwrap().count()), (1, 2));
+    at(workspace.charging("k", TOKEN_PAYMENT), "billing-2.db").processed();
+    fs::remove_file(folder.path().join("billing.db")).unwrap();
+    at(workspace.charging("k", TOKEN_PAYMENT), "Billing.db").processed();
+}
+
 /// A mistyped path, or a disk that is not mounted: every key would be new.
 #[test]
 fn journal_in_a_missing_folder_is_refused_d43() {
