@@ -295,7 +295,7 @@ fn row_with_a_word_against_it_is_never_proposed() {
         ("Outcome", "Rechazado", approved, false),
         ("Type", "Sale", "", true),
         ("Type", "Refund", "", false),
-        ("Captured,Paid,Failure Message", "FALSE,FALSE,Your card was declined.", "", false),
+        ("Paid,Failure Message", "FALSE,Your card was declined.", "", false),
         ("Captured,Paid,Failure Message", "TRUE,TRUE,", "", true),
         // The status says that it was made, and another column that it was given back.
         ("Status,Note", "Approved,Voided", approved, false),
@@ -1010,6 +1010,12 @@ fn column_that_may_be_a_status_is_asked_about() {
         ("Zustand", "Abgelehnt", &["Abgelehnt"]),
         ("Code", "05", &[]),
         ("Grund", "R01", &[]),
+        ("Bezahlt", "nein", &["nein"]),
+        ("Storniert", "ja", &["ja", "ja"]),
+        ("Captured", "FALSE", &["FALSE"]),
+        ("Settled", "No", &[]),
+        ("Cobrado", "no", &["no"]),
+        ("Annule", "oui", &[]),
     ] {
         let count = 1 + others.iter().filter(|word| **word == own).count();
         let report = report(heading, own, others);
@@ -1050,6 +1056,11 @@ fn column_that_may_be_a_status_is_asked_about() {
         ("Time zone", "CET", &["CET"]),
         ("Recurring", "No", &["No"]),
         ("Captured", "TRUE", &["TRUE"]),
+        ("Paid", "yes", &["yes"]),
+        ("Discount", "0", &["0"]),
+        ("Tip", "None", &["None"]),
+        ("Livemode", "true", &["true"]),
+        ("Refunded", "No", &["No"]),
         ("Fee", "0.30", &["0.30"]),
         ("Valuta", "2026-11-01", &["2026-11-01"]),
         ("Auftrag", "A1B2C3", &[]),

@@ -123,7 +123,17 @@ fn is_of_something_else(heading: &str) -> bool {
 }
 
 fn is_yes_or_no(cell: &str) -> bool {
-    is_nothing(cell) || ["1", "ja", "oui", "s\u{ed}", "t", "true", "y", "yes"].contains(&&*letters(cell))
+    is_nothing(cell) || is_yes(cell)
+}
+
+fn is_yes(cell: &str) -> bool {
+    ["1", "ja", "oui", "s\u{ed}", "t", "true", "y", "yes"].contains(&&*letters(cell))
+}
+
+/// As of a discount or a tip that nobody has.
+fn is_number_or_none(cell: &str) -> bool {
+    let letters = letters(cell);
+    ["na", "none", "null"].contains(&&*letters) || letters.chars().all(|it| it.is_ascii_digit())
 }
 
 /// Whether a sentence begins with a no, such as `Not found`.
@@ -180,6 +190,9 @@ const TROUBLE: &str = "cancel chargeback declin denied disput error fail refund 
 /// How words of a heading begin whose cells say that the payment was made. An authorization is made before it is captured and
 /// settled.
 const SUCCESS: &str = "accept approv authori complet paid succe";
+
+/// How words of a heading begin whose cells say that an authorized payment was taken.
+const CAPTURE: &str = "captur settl";
 
 /// Parts of the heading of a check of a card, which can fail although the payment is made.
 const CHECK: [&str; 5] = ["3d", "avs", "cvc", "cvv", "secure"];
@@ -358,19 +371,24 @@ impl UnreadColumn {
         let filled: Vec<_> = words.keys().map(String::as_str).filter(|word| !word.is_empty()).collect();
         let is_id = filled.len() as u64 == rows && filled.iter().all(|word| is_mixed(word));
         let is_few = filled.len() <= FEW_WORDS.max(usize::try_from(rows / 2).unwrap_or(usize::MAX));
-        // A yes or a no about a success, or about anything if it is that of all rows.
-        let is_flag = (words.len() == 1 || has_stem_of(&heading_words(&self.heading), SUCCESS))
-            && filled.iter().all(|word| is_yes_or_no(word));
+        let heading = heading_words(&self.heading);
+        let has_flags = filled.iter().all(|word| is_yes_or_no(word));
+        // A no in all rows may mean that nothing was captured, and a yes that everything was cancelled.
+        let is_same_for_all = words.len() == 1
+            && filled
+                .iter()
+                .all(|word| is_number_or_none(word) || is_yes(word) && has_stem_of(&heading, CAPTURE));
+        let is_flag = has_flags && (has_stem_of(&heading, SUCCESS) || is_same_for_all);
         let is_else = filled.iter().all(|word| is_no_status(word));
         (is_few && filled.len() <= MOST_STATUSES && !is_id && !is_flag && !is_else).then_some(words)
     }
 }
 
 /// Words of headings about a person, a place, a currency, a card or a product.
-const NAMES: &str = "account agent artikel bank brand bundesland channel ciudad city client cliente company country currency device \
-                     devise email employee filiale funding gateway item kanal kunde kundin land language location marke marque \
-                     menge merchant method mode moneda name ort pa\u{ed}s pays person phone plan plz product producto produit \
-                     produkt qty quantity region sku source sprache stadt store telefon terminal town user ville \
+const NAMES: &str = "account agent artikel bank brand bundesland channel ciudad city client cliente company contactless country currency \
+                     device devise email employee filiale funding gateway international item kanal kunde kundin land language livemode \
+                     location marke marque menge merchant method mode moneda moto name ort pa\u{ed}s pays person phone plan plz product producto produit \
+                     produkt qty quantity recurring region sku source sprache stadt store telefon terminal town user ville \
                      w\u{e4}hrung zip zone";
 
 /// How compounds of the same meaning end.
