@@ -15,11 +15,12 @@ mod stop_rules;
 mod throttle;
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use payments_journal::{Journal, JournaledClient, StateName};
+use payments_journal::{IntentKey, Journal, JournaledClient, StateName};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
@@ -27,18 +28,22 @@ use tokio::time::{Instant, timeout};
 use self::billing_file::{BillingFile, BillingRow, refuse_ignored_fields};
 use self::charge_result::FinishedCharge;
 use self::counting::Counting;
+use self::hashes::Hashes;
 use self::inspection::{Inspected, Rules, inspect};
 use self::newcomers::{Newcomers, RecentPages};
 use self::progress::Progress;
-use self::results::Results;
+use self::results::{Results, charged_keys};
 use self::run::Run;
 use self::throttle::Throttle;
 use super::operations::of_receipt;
 use crate::args::ClientOptions;
 use crate::args::batch::BatchArguments;
+use crate::call::admission::find_all;
 use crate::call::journaled::LAST_WRITES;
+use crate::call::same_payment::Fate;
 use crate::call::{Prepared, journaled_failure, trace};
 use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, Situation};
+use crate::files;
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
@@ -124,6 +129,12 @@ async fn charge_file(
     let open =
         |path: &Path| Results::open(path, &arguments.file, place, |row| described(row, &settings, commands));
     let results = arguments.results.as_deref().map(open).transpose()?;
+    if let Some(path) = &arguments.results {
+        let rows = file.rows(&settings.keys).0.into_iter().flatten().zip(&fates);
+        let keys = rows.filter(|(_, fate)| **fate == Fate::ToSend).filter_map(|(row, _)| row.key);
+        let checking = check_results(path, keys, place, journal.as_ref());
+        interrupt.unless_arrived(checking).await?;
+    }
     let journal = match journal {
         Some(journal) => journal,
         None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await?,
@@ -174,6 +185,47 @@ async fn warn_of_twins(
         Ok(Ok(None)) => _ = summary.stop(Stop::Internal),
         Ok(Ok(Some(Err(_))) | Err(_)) | Err(_) => {}
     }
+}
+
+/// Refuses keys to send that were charged as the file of `--results` says, and that the journal does not have: it is another one.
+async fn check_results(
+    path: &Path,
+    to_send: impl Iterator<Item = IntentKey>,
+    place: &JournalPlace,
+    journal: Option<&Journal>,
+) -> Result<(), Failure> {
+    if let Some(journal) = journal
+        && journal.check_history().await.is_err()
+    {
+        // Nothing begins, and the journal says better what helps.
+        return Ok(());
+    }
+    let mut asked = Hashes::default();
+    to_send.for_each(|key| asked.add(&key));
+    asked.sort();
+    let file = format!("the file of --results{}", files::name_in_brackets(path));
+    let charged = charged_keys(path, |key| asked.have(key)).map_err(|error| {
+        let message = format!("{file} cannot be read; nothing was sent: {}", files::FIX_THE_FILE);
+        Failure::invalid("results", message).with_cause(&error)
+    })?;
+    let known = match journal {
+        Some(journal) => {
+            let known = find_all(journal, charged.iter().cloned()).await;
+            known.map_err(|error| Failure::of_store(&error))?.into_iter().flatten().map(|it| it.key).collect()
+        }
+        None => BTreeSet::new(),
+    };
+    let missing: Vec<_> = charged.difference(&known).collect();
+    let [first, ..] = *missing else { return Ok(()) };
+    Err(Failure::invalid(
+        "results",
+        format!(
+            "{file} says that rows to send were charged, or may have been: {}, the first is {first}; the journal {place} does not have \
+             their keys, so it is not the journal of that run, and they would be charged again; nothing was sent: name that journal, or \
+             another file of --results if this one is of something else, such as a rehearsal",
+            missing.len()
+        ),
+    ))
 }
 
 /// Checks the file on another thread, while signals are still handled.

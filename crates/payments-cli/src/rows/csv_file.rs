@@ -25,7 +25,7 @@ fn escape_formulas(cell: &str) -> String {
 }
 
 /// The cell before [`record`] escaped its formulas.
-fn unescape_formulas(cell: &str) -> String {
+pub(crate) fn unescape_formulas(cell: &str) -> String {
     parts(cell, |part| part.strip_prefix('\'').filter(|_| is_formula(part)).unwrap_or(part).into())
 }
 

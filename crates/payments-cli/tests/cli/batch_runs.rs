@@ -471,18 +471,51 @@ fn results_are_private_and_appended_on_a_new_line() {
     begins(lines[2], "3,k2,rejected,2.01,order 2,txn_");
     has(lines[2], [",200,rejected,"]);
     begins(lines[3], "4,k3,processed,3.01,order 3,txn_");
-    workspace.good(1);
-    for torn in ["5,k4,rejected,1.00,\"tea, and", "5,k4,rejected,1.00,\"tea, \"\"and", "5,k4,rejected,1,tea"]
-    {
+    for (key, torn) in [
+        ("k5", "5,k4,rejected,1.00,\"tea, and"),
+        ("k6", "5,k4,rejected,1.00,\"tea, \"\"and"),
+        ("k7", "5,k4,rejected,1,tea"),
+    ] {
+        workspace.rows(format!("{key},tok_approved,1.00,false,{key}\n"));
         workspace.write("results.CSV", format!("{whole}{torn}"));
-        // A new journal each time, so that the row is sent and written again.
-        workspace.remove_journal();
         run().ends(0, "processed");
         let text = workspace.read("results.CSV");
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let keys: Vec<_> = reader.records().map(|record| record.unwrap()[1].to_owned()).collect();
-        assert_eq!(keys, ["k1", "k2", "k3", "k4", "k1"], "{text}");
+        assert_eq!(keys, ["k1", "k2", "k3", "k4", key], "{text}");
         begins(&text, format!("{whole}{torn}"));
+    }
+}
+
+/// A container that is started with a new volume, and a relative path in another folder, have another journal.
+#[test]
+fn keys_that_the_results_have_and_the_journal_has_not_are_not_sent() {
+    for name in ["results.jsonl", "results.csv"] {
+        let workspace = Workspace::open();
+        workspace.rows(
+            "k1,tok_approved,1.00,false,k1\nk2,tok_declined,2.00,false,k2\n+3,tok_approved,3.00,false,k3\n",
+        );
+        let option = format!("--concurrency 1 --results {}", workspace.path(name));
+        workspace.arm(Fault::response_lost(TOKENS).skip(2));
+        workspace.bills(&option).ends(5, "unknown");
+        // With their journal they are known, and what was declined moved no money.
+        workspace.bills(&option).ends(5, "unknown");
+        workspace.remove_journal();
+        for _ in 0..2 {
+            let said = [
+                "says that rows to send were charged, or may have been: 2, the first is +3;",
+                "it is not the journal of that run, and they would be charged again; nothing was sent",
+            ];
+            has(message(&workspace.bills(&option).failed_as(2, "results")), said);
+            assert!(!workspace.journal().exists());
+        }
+        assert_eq!(workspace.requests(), 3);
+        // Another file of results, or other rows.
+        workspace.rows("k2,tok_approved,2.00,false,k2\nk4,tok_approved,4.00,false,k4\n");
+        workspace.bills(&option).ends(0, "processed");
+        workspace.rows("k1,tok_approved,1.00,false,k1\n");
+        workspace.bills(&option).failed_as(2, "results");
+        workspace.bills(&option.replace(name, &format!("new-{name}"))).ends(0, "processed");
     }
 }
 

@@ -64,6 +64,8 @@ impl Workspace {
         copy(&JOURNAL, from.path(), self.folder.path());
         if with_witness {
             copy(&[WITNESS], from.path(), self.folder.path());
+            // As with the whole disk: by its results a run would notice that the journal is another one.
+            let _ = fs::remove_file(self.results());
         }
     }
 

@@ -1,9 +1,10 @@
 //! Older copies of the journal, which are put back between runs, and the person who says what was sent since then.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tempfile::TempDir;
 
+use crate::command::results;
 use crate::figures::Figures;
 use crate::journal;
 use crate::round::Round;
@@ -66,8 +67,17 @@ impl Round {
         assert_eq!(ended.code, Some(if has_unknown { 5 } else { 3 }), "{ended:?}");
         let since = self.lacks_since.take().unwrap_or_else(|| panic!("no copy was put back: {ended:?}"));
         let received = self.received_of_each_key();
-        let may_have_been_sent =
-            |key: &&String| received.get(*key) > since.get(*key) || self.known.killed.contains(*key);
+        let (reported, _) = results(&self.workspace.results());
+        let unknown: HashSet<_> = reported
+            .iter()
+            .filter(|line| line["outcome"] == "unknown")
+            .filter_map(|line| line["key"].as_str())
+            .collect();
+        let may_have_been_sent = |key: &&String| {
+            received.get(*key) > since.get(*key)
+                || self.known.killed.contains(*key)
+                || unknown.contains(key.as_str())
+        };
         let keys: Vec<_> = self.rows.iter().map(|row| &row.key).filter(may_have_been_sent).collect();
         let sent = if keys.is_empty() {
             "--nothing-was-sent".to_owned()

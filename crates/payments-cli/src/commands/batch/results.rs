@@ -1,12 +1,14 @@
 //! The file of `--results`, to which each result is appended.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
+use payments_journal::IntentKey;
 use payments_model::unversioned::as_number;
 use payments_model::{Amount, TransactionId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::charge_result::FinishedCharge;
 use crate::failure::Failure;
@@ -32,6 +34,15 @@ enum Format {
     JsonLines,
 }
 
+impl Format {
+    fn of(path: &Path) -> Self {
+        match path.extension().and_then(|it| it.to_str()) {
+            Some(extension) if extension.eq_ignore_ascii_case("csv") => Self::Csv,
+            _ => Self::JsonLines,
+        }
+    }
+}
+
 /// A line of JSON Lines.
 #[derive(Serialize)]
 struct Written {
@@ -41,6 +52,13 @@ struct Written {
     reference: Option<String>,
     #[serde(flatten)]
     report: Report,
+}
+
+/// What a line of either format says about a charge.
+#[derive(Deserialize)]
+struct Read {
+    key: String,
+    outcome: String,
 }
 
 /// The columns of a CSV file.
@@ -74,11 +92,7 @@ impl<'a> Results<'a> {
         if FileIdentity::of(path) == FileIdentity::of(billing_file) {
             return Err(refused("is the file of the billing run itself"));
         }
-        let extension = path.extension().and_then(|it| it.to_str());
-        let format = match extension {
-            Some(extension) if extension.eq_ignore_ascii_case("csv") => Format::Csv,
-            _ => Format::JsonLines,
-        };
+        let format = Format::of(path);
         if !is_own(&mut opened, format).map_err(cannot_be_written)? {
             return Err(refused("has something else in it, to which results would be added"));
         }
@@ -118,6 +132,28 @@ impl<'a> Results<'a> {
         self.out.flush()?;
         self.out.get_ref().sync_all()
     }
+}
+
+/// The keys among those asked for that were charged, or may have been, as the file says. Lines that a killed run has left incomplete
+/// say nothing.
+pub(super) fn charged_keys(
+    path: &Path,
+    is_asked_for: impl Fn(&IntentKey) -> bool,
+) -> io::Result<BTreeSet<IntentKey>> {
+    let file = BufReader::new(File::open(path)?);
+    let read: Box<dyn Iterator<Item = Read>> = match Format::of(path) {
+        Format::JsonLines => {
+            let lines = file.split(b'\n').map_while(Result::ok);
+            Box::new(lines.filter_map(|line| serde_json::from_slice(&line).ok()))
+        }
+        Format::Csv => {
+            let reader = csv::ReaderBuilder::new().flexible(true).from_reader(file);
+            Box::new(reader.into_deserialize().filter_map(Result::ok))
+        }
+    };
+    let may_be_charged = read.filter(|row| ["processed", "unknown"].contains(&&*row.outcome));
+    let keys = may_be_charged.filter_map(|row| IntentKey::new(csv_file::unescape_formulas(&row.key)).ok());
+    Ok(keys.filter(is_asked_for).collect())
 }
 
 /// Ends a line that a killed run left incomplete. An open quotation mark would swallow everything that follows.
