@@ -45,13 +45,16 @@ impl From<&Intent> for Fate {
     }
 }
 
-/// What two charges under two keys have in common, besides token, card or account, and amount.
+/// What two charges under two keys have in common, besides token, card or account, and, unless it is said, amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Likeness {
     /// The key, in two spellings, and the reference, if both have one.
     Key,
     /// The key, in two spellings, and each has a reference of its own.
     KeyAlone,
+    /// The key of one token, in two likely spellings, and the reference, with another amount: a spreadsheet in which the amount was
+    /// corrected has changed the key too.
+    KeyOfOtherAmount,
     /// As `Key`, and one of them has lost digits.
     RoundedKey,
     /// The key of one is the reference of the other: the column Key, without which the reference is the key, was added or removed.
@@ -81,7 +84,7 @@ pub(crate) enum Consequence {
 /// What follows for a payment that would be sent.
 pub(crate) const fn consequence(likeness: Likeness, other: Fate, scope: Scope) -> Consequence {
     use Fate::{Charged, MovedNothing, Rejected, ToSend};
-    use Likeness::{KeyAlone, KeyIsReference, Reference, RoundedKey};
+    use Likeness::{KeyAlone, KeyIsReference, KeyOfOtherAmount, Reference, RoundedKey};
     use Scope::{Call, File};
 
     match (likeness, other, scope) {
@@ -91,7 +94,7 @@ pub(crate) const fn consequence(likeness: Likeness, other: Fate, scope: Scope) -
         // new try, and so may another spelling of the key if a person gives it; a file is not that explicit.
         (_, MovedNothing, _)
         | (RoundedKey, _, File)
-        | (KeyAlone | KeyIsReference | Reference, Rejected, _)
+        | (KeyAlone | KeyIsReference | KeyOfOtherAmount | Reference, Rejected, _)
         | (_, Rejected, Call) => Consequence::Send,
         // It may be next month's payment.
         (KeyAlone, ..) => Consequence::Warn,
@@ -118,7 +121,7 @@ pub(crate) fn compare(
     most.filter(|(consequence, _)| *consequence != Consequence::Send)
 }
 
-/// Whether both charge the same token, card or account with the same amount. Sale or authorization and the fee make no other payment.
+/// Whether both charge the same token, card or account. Sale or authorization and the fee make no other payment.
 fn is_for_the_same(payment: &IntentRequest, other: &IntentRequest) -> bool {
     // Of a lost one only that it was a void may be known.
     let is_same_operation = other.operation().is_none_or(|it| Some(it) == payment.operation());
@@ -127,7 +130,7 @@ fn is_for_the_same(payment: &IntentRequest, other: &IntentRequest) -> bool {
             _ if other.subject == Subject::Lost => true,
             // It charges nobody.
             Subject::Transaction(_) => false,
-            subject => *subject == other.subject && payment.amount == other.amount,
+            subject => *subject == other.subject,
         }
 }
 
@@ -146,15 +149,25 @@ fn likenesses(payment: Keyed<'_>, other: Keyed<'_>) -> impl Iterator<Item = Like
     // The column of references was added or removed.
     let may_have_same = has_same || reference.is_none() || other_reference.is_none();
     let has_same_key = is_exact_variant(key, other_key);
+    let has_same_amount = is_lost || payment.1.amount == other.1.amount;
     let found = [
-        (Likeness::Reference, other_reference.is_some_and(|it| is_key(reference, it))),
-        (Likeness::Key, may_have_same && has_same_key),
-        (Likeness::KeyAlone, !may_have_same && has_same_key),
+        (Likeness::Reference, has_same_amount && other_reference.is_some_and(|it| is_key(reference, it))),
+        (Likeness::Key, has_same_amount && may_have_same && has_same_key),
+        (Likeness::KeyAlone, has_same_amount && !may_have_same && has_same_key),
+        // Instalments may have keys such as `1.1` and `1.10`.
+        (
+            Likeness::KeyOfOtherAmount,
+            !has_same_amount
+                && matches!(payment.1.subject, Subject::Token(_))
+                && has_same
+                && has_same_key
+                && (is_likely_spelling(key, other_key) || is_likely_spelling(other_key, key)),
+        ),
         // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
-        (Likeness::RoundedKey, may_have_same && !is_lost && is_variant(key, other_key)),
+        (Likeness::RoundedKey, has_same_amount && may_have_same && !is_lost && is_variant(key, other_key)),
         (
             Likeness::KeyIsReference,
-            has_same && (is_key(reference, other_key) || is_key(other_reference, key)),
+            has_same_amount && has_same && (is_key(reference, other_key) || is_key(other_reference, key)),
         ),
     ];
     found.into_iter().filter_map(|(likeness, is_found)| is_found.then_some(likeness))
@@ -172,8 +185,12 @@ pub(crate) fn is_same_reference(one: Option<&str>, other: Option<&str>) -> bool 
 /// reference.
 fn is_certain(payment: Keyed<'_>, other: Keyed<'_>) -> bool {
     let [reference, other_reference] = [payment, other].map(|(_, request)| request.reference.as_deref());
-    let is_likely = |text: &str| likely_spellings(text).iter().any(|it| it == other.0.as_str());
+    let is_likely = |text| is_likely_spelling(text, other.0.as_str());
     is_likely(payment.0.as_str()) || reference.is_some_and(|it| is_likely(it) || other_reference == Some(it))
+}
+
+fn is_likely_spelling(text: &str, key: &str) -> bool {
+    likely_spellings(text).iter().any(|it| it == key)
 }
 
 /// The keys of earlier charges that may be the same payment. A single call looks them up instead of reading the whole journal.
@@ -201,6 +218,7 @@ pub(crate) fn why_refused(payment: &IntentRequest, likeness: Likeness, intent: &
         ];
     }
     let what = match (&intent.request.subject, &payment.reference) {
+        _ if likeness == Likeness::KeyOfOtherAmount => "with this token, but with another amount,",
         (Subject::Lost, _) => "which may have been sent in a lost time,",
         (Subject::Token(_), Some(reference))
             if is_same_reference(Some(reference), intent.request.reference.as_deref()) =>
@@ -217,7 +235,9 @@ pub(crate) fn why_refused(payment: &IntentRequest, likeness: Likeness, intent: &
         ("", "charged again")
     };
     let otherwise = match likeness {
-        Likeness::Key | Likeness::KeyAlone | Likeness::RoundedKey => "use a key that is clearly another",
+        Likeness::Key | Likeness::KeyAlone | Likeness::KeyOfOtherAmount | Likeness::RoundedKey => {
+            "use a key that is clearly another"
+        }
         _ => "give it another ReferenceNo",
     };
     [
@@ -271,7 +291,9 @@ fn forms((key, request): Keyed<'_>) -> Vec<(Form, Vec<String>)> {
 pub(crate) fn marks(payment: Keyed<'_>) -> Vec<Mark> {
     let mut marks = Vec::new();
     for (form, texts) in forms(payment) {
-        for charge in [charge_of(payment.1), None] {
+        let charge = charge_of(payment.1);
+        let corrected = of_any_amount(&charge).filter(|_| form == Form::Key).map(Some);
+        for charge in [charge, None].into_iter().chain(corrected) {
             marks.extend(texts.iter().map(|text| (form, text.clone(), charge.clone())));
         }
     }
@@ -297,11 +319,20 @@ pub(crate) fn links(other: Keyed<'_>) -> Vec<(Likeness, Mark)> {
                 links.extend(texts.iter().map(|text| (likeness, (form, text.clone(), charge.clone()))));
             }
         }
+        if let Some(charge) = of_any_amount(&charge).filter(|_| own == Form::Key) {
+            let mark = |text: &String| (own, text.clone(), Some(charge.clone()));
+            links.extend(texts.iter().map(|text| (Likeness::KeyOfOtherAmount, mark(text))));
+        }
     }
     links
 }
 
-fn charge_of(request: &IntentRequest) -> Charge {
+/// The amount may have been corrected.
+fn of_any_amount(charge: &Charge) -> Charge {
+    charge.as_ref().map(|(token, _)| (token.clone(), None))
+}
+
+pub(crate) fn charge_of(request: &IntentRequest) -> Charge {
     match &request.subject {
         Subject::Token(token) => Some((token.clone(), request.amount)),
         _ => None,
@@ -457,6 +488,12 @@ mod tests {
             // Unless each has its own.
             (("0017", token("rent")), ("17", token("water")), ["WWWSS"; 3]),
             (("0017", token("M\u{fc}ller")), ("17", token("Mueller")), ["WWWSS"; 3]),
+            // The amount was corrected.
+            (("0017", of_101_cents.clone()), ("17", token("rent")), ["RRRSS"; 3]),
+            (("INV-5", of_101_cents.clone()), ("inv-5", token("Rent")), ["RRRSS"; 3]),
+            (("0017", of_101_cents.clone()), ("17", token("")), ["SSSSS"; 3]),
+            (("1.10", of_101_cents.clone()), ("1.1", token("rent")), ["SSSSS"; 3]),
+            ((rounded, of_101_cents), (whole, token("rent")), ["SSSSS"; 3]),
             // One that has lost digits.
             ((whole, token("")), (rounded, token("")), ["RRSSS", "RRRRS", "SSSSS"]),
             ((rounded, token("rent")), (whole, token("rent")), ["RRRSS", "RRRRS", "WRWWS"]),
@@ -477,7 +514,6 @@ mod tests {
             // Others.
             (("a", token("")), ("b", token("")), ["SSSSS"; 3]),
             (("17", token("rent")), ("17", token("rent")), ["SSSSS"; 3]),
-            (("0017", of_101_cents), ("17", token("rent")), ["SSSSS"; 3]),
             (("0017", by_token_2), ("17", token("rent")), ["SSSSS"; 3]),
             (("'17", card("4242")), ("17", card("1881")), ["SSSSS"; 3]),
             (("'17", void()), ("17", void()), ["SSSSS"; 3]),

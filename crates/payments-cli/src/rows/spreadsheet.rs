@@ -73,26 +73,25 @@ fn share(some: &[String], others: &[String]) -> bool {
     some.iter().any(|form| others.contains(form))
 }
 
-/// The most likely other spellings of a key, which can be looked up: without an apostrophe or white space, or with an apostrophe,
+/// The most likely other spellings of a key, which can be looked up: without the signs around it or white space, or with an apostrophe,
 /// of digits, with other zeros before them, and of words, in another case and with another sign between them.
 pub(crate) fn likely_spellings(key: &str) -> Vec<String> {
     /// Chosen by this command: numbers are padded to at most so many digits, or with at most so many zeros.
     const WIDTH: usize = 10;
     const ZEROS: usize = 3;
 
-    let bare = key.trim_start_matches(['\'', '"']).trim_end_matches('"');
+    let is_sign = |sign: char| !sign.is_alphanumeric();
+    let bare = Some(key.trim_matches(is_sign)).filter(|it| !it.is_empty()).unwrap_or(key);
     let bare: String = bare.chars().filter(|sign| !sign.is_whitespace() && !is_invisible(*sign)).collect();
     let mut found = vec![key.to_owned(), format!("'{bare}")];
     let (word, digits) = bare.split_at(bare.trim_end_matches(|sign: char| sign.is_ascii_digit()).len());
-    let is_first_number =
-        word.is_empty() || word.ends_with(|sign: char| sign.is_alphabetic() || "-_".contains(sign));
-    if !digits.is_empty() && is_first_number && !word.contains(|sign: char| sign.is_ascii_digit()) {
+    if !digits.is_empty() && !word.contains(|sign: char| sign.is_ascii_digit()) {
         let number = decimal(digits, "");
         let most = ZEROS.max(WIDTH.saturating_sub(number.len()));
         found.extend((0..=most).map(|zeros| format!("{word}{}{number}", "0".repeat(zeros))));
     }
     if bare.contains(char::is_alphabetic) {
-        let signs = ["-", "_", ""].map(|sign| bare.replace(['-', '_'], sign));
+        let signs = ["-", "_", ""].map(|sign| bare.replace(is_sign, sign));
         for spelled in signs.iter().chain([&bare]) {
             let (upper, lower) = (spelled.to_uppercase(), spelled.to_lowercase());
             let mut rest = lower.chars();

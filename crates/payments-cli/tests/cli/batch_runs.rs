@@ -360,7 +360,7 @@ fn file_that_is_changed_charges_nobody_again_d53() {
         ["is in the journal under the key ", "is that of line 2 in another spelling"];
     let would_be_sent = "would be sent, and a charge with this ReferenceNo";
     for (charged, changed, rules) in [
-        // Another amount, another token and a declined payment are other payments.
+        // Under a key that is clearly another, another amount, another token and a declined payment are other payments.
         (
             "tok_approved,1.01,false,order-1",
             "k1,tok_approved,1.01,false,order-1",
@@ -379,8 +379,9 @@ fn file_that_is_changed_charges_nobody_again_d53() {
         (&same_payment("12.10"), &same_payment("12.1"), &["use a key that is clearly another"]),
         (&same_payment("1234567890123456"), &same_payment("1234567890123450"), &[in_journal]),
         (&same_payment("Inv-5"), &same_payment("inv5"), &[in_journal]),
-        // A variant of another payment, and the next month of a subscription.
-        ("0017,tok_approved,1.01,false,r-1", "17,tok_approved,1.02,false,r-1", &[]),
+        // An amount that was corrected, another payment, and the next month of a subscription.
+        ("0017,tok_approved,1.01,false,r-1", "17,tok_approved,1.02,false,r-1", &[in_journal]),
+        ("0017,tok_approved,1.01,false,r-1", "17,tok_approved,1.02,false,r-2", &[]),
         ("Inv-5,tok_approved,4.01,false,r-1", "inv-5,tok_approved,4.01,false,r-2", &[]),
         (&same_payment("Inv-5"), &same_payment("inv-6"), &[]),
         // Where the reference is the key, a spreadsheet changes both.

@@ -260,6 +260,90 @@ fn call_with_another_spelling_of_a_charged_key_is_refused() {
     assert_eq!(workspace.requests(), 3);
 }
 
+/// A key that is copied out of a sentence keeps the signs around it.
+#[test]
+fn call_with_signs_around_a_charged_key_is_refused() {
+    let workspace = Workspace::open();
+    workspace.charging("invoice-17", &request("rent")).end().processed();
+    for key in [
+        "invoice-17,",
+        "invoice-17.",
+        "(invoice-17)",
+        "<invoice-17>",
+        "`invoice-17`",
+        "*invoice-17*",
+        "--invoice-17",
+        "invoice-17;",
+        "invoice:17",
+        "invoice/17",
+        "Invoice.17",
+    ] {
+        workspace.charging(key, &request("rent")).end().failed_as(2, "same_payment");
+    }
+    workspace.charging("invoice-18,", &request("rent")).end().processed();
+    assert_eq!(workspace.requests(), 2);
+}
+
+/// Whoever gives a key whose outcome is unknown another name "to try it again" changes the reference with it.
+#[test]
+fn row_with_the_token_and_amount_of_an_unknown_charge_is_warned_about() {
+    const WARNING: &str = "WARNING: rows with the token and amount of a charge whose outcome is unknown, under another key and ReferenceNo: ";
+    let workspace = Workspace::open();
+    workspace.rows(row("inv-17", "inv-17") + &row("inv-18", "").replace("10.50", "20.00"));
+    workspace.arm(Fault::response_lost(TOKENS).times(2));
+    workspace.bills("").ends(5, "unknown");
+    workspace.rows(
+        row("inv-17b", "inv-17b")
+            + &row("x", "").replace("10.50", "20.00")
+            + &row("y", "y").replace("10.50", "9.00"),
+    );
+    for (option, code) in [("--dry-run", "dry_run"), ("", "processed")] {
+        let ended = workspace.bills(option);
+        ended.ends(0, code);
+        has(&ended.stderr, [&format!("{WARNING}2; "), "(line 2: inv-17b and inv-17; line 3: x and inv-18)"]);
+    }
+    assert!(!workspace.bills("").stderr.contains(WARNING), "nothing is left to send");
+    // The row itself, and what a person has found out.
+    workspace.rows(row("inv-17", "inv-17"));
+    workspace.bills("").ends(5, "unknown");
+    workspace.journals("resolve inv-17 --not-processed --note none").exits(0);
+    workspace.rows(row("inv-19", "inv-19"));
+    assert_eq!(workspace.bills("").exits(0).stderr, "");
+}
+
+/// Whoever corrects the amount of a charge in a spreadsheet changes its key too.
+#[test]
+fn corrected_amount_under_another_spelling_of_the_key_is_not_sent() {
+    let workspace = Workspace::open();
+    let row = |key: &str, amount: &str| format!("{key},tok_approved,{amount},false,rent\n");
+    workspace.rows(row("0017", "10.50"));
+    workspace.bills("").ends(0, "processed");
+    workspace.arm(Fault::response_lost(TOKENS));
+    workspace.charging("0018", &request("rent 2")).end().exits(5);
+    for (key, reference) in [("17", "rent"), ("18", "rent 2")] {
+        let rule = format!(
+            "a charge with this token, but with another amount, is in the journal under the key 00{key}"
+        );
+        workspace.rows(format!("{key},tok_approved,11.50,false,{reference}\n"));
+        has(workspace.bills("").wrong_rows().concat(), [&rule]);
+        let error = workspace.charging(key, &request(reference).replace("10.50", "11.50")).end();
+        has(message(&error.failed_as(2, "same_payment")), [&rule]);
+    }
+    workspace.rows(row("0019", "10.50") + &row("19", "11.50"));
+    let rule =
+        ["is that of line 2 in another spelling", "the same token, and different amounts", "remove one row"];
+    has(workspace.bills("").wrong_rows().concat(), rule);
+    assert_eq!(workspace.requests(), 2);
+    // Instalments, another payment, and a long number of which only the end differs.
+    workspace.rows(
+        row("1.1", "10.50")
+            + &row("1.10", "11.50")
+            + &row("20", "10.50")
+            + "0020,tok_approved,9.50,false,water\n",
+    );
+    workspace.bills("").ends(0, "processed");
+}
+
 /// Instalments may have keys that a spreadsheet would confuse. A run compares every spelling, because a spreadsheet may have made
 /// its file.
 #[test]

@@ -1,16 +1,17 @@
 //! Rows that may be charged a second time under another key: one that the journal has, or that of an earlier row.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 use std::rc::Rc;
 
-use payments_journal::{IntentKey, IntentRequest, StoreError};
+use payments_journal::{IntentKey, IntentRequest, IntentState, StoreError};
 
 use super::billing_file::BillingRow;
 use super::hashes::Hashes;
 use super::newcomers::RecentPages;
 use crate::call::same_payment::{
-    Charge, Compared, Consequence, EarlierCharges, Fate, Form, Likeness, Mark, Scope, compare, consequence,
-    links, marks,
+    Charge, Compared, Consequence, EarlierCharges, Fate, Form, Likeness, Mark, Scope, charge_of, compare,
+    consequence, links, marks,
 };
 use crate::failure::Problem;
 use crate::rows::problems::MOST_KEPT;
@@ -21,7 +22,9 @@ pub(super) struct RowHashes {
     pub(super) keys: Hashes,
     /// What an earlier charge has in common with a row to send.
     pub(super) marks: Hashes,
-    /// The same of a row that was charged.
+    /// What a row to send charges.
+    pub(super) charges: Hashes,
+    /// The marks of a row that was charged.
     pub(super) charged: Hashes,
     /// What another row has in common with a valid row.
     pub(super) names: Hashes,
@@ -34,7 +37,7 @@ pub(super) struct RowHashes {
 pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
     pages: &mut RecentPages,
     service: &str,
-    RowHashes { keys, marks, charged: charged_marks, .. }: &mut RowHashes,
+    RowHashes { keys, marks, charges, charged: charged_marks, .. }: &mut RowHashes,
     watched: &mut EarlierCharges,
     again: impl FnOnce() -> I,
 ) -> Result<(Vec<Problem>, Repeats, Twins), StoreError> {
@@ -42,11 +45,11 @@ pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
     if marks.is_empty() && charged_marks.is_empty() {
         return Ok((problems, repeats, charged_twice));
     }
-    for hashes in [&mut *keys, &mut *marks, &mut *charged_marks] {
+    for hashes in [&mut *keys, &mut *marks, &mut *charges, &mut *charged_marks] {
         hashes.sort();
     }
     let [mut charged, mut twins] = [(); 2].map(|()| EarlierCharges::of_service(service));
-    let (mut refusing, mut warned) = (0, HashSet::new());
+    let (mut refusing, mut warned, mut unknown) = (0, HashSet::new(), HashMap::new());
     while refusing < MOST_KEPT
         && let Some(intents) = pages.next().await?
     {
@@ -60,6 +63,10 @@ pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
                     charged.add(intent, Scope::File);
                 }
                 continue;
+            }
+            let charge = charge_of(&intent.request);
+            if matches!(intent.state, IntentState::Unknown(_)) && charge.is_some() && charges.have(&charge) {
+                unknown.entry(charge).or_insert_with(|| intent.key.clone());
             }
             if may_be_twin {
                 twins.add(intent.clone(), Scope::Run);
@@ -84,7 +91,7 @@ pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
             }
         }
     }
-    if charged.is_empty() && twins.is_empty() {
+    if charged.is_empty() && twins.is_empty() && unknown.is_empty() {
         return Ok((problems, repeats, charged_twice));
     }
     for (row, fate) in again() {
@@ -99,7 +106,11 @@ pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
             continue;
         }
         match charged.compare(payment) {
-            Compared::Send => {}
+            Compared::Send => {
+                if let Some(key) = unknown.get(&charge_of(&request)) {
+                    repeats.of_unknown.add(beside(&row, key));
+                }
+            }
             Compared::Warn(key, likeness) => repeats.add(&row, &format!("{key} of an earlier run"), likeness),
             Compared::Refuse([what, advice]) => {
                 problems.push(Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}")));
@@ -176,6 +187,11 @@ pub(super) fn compare_in_file<I: Iterator<Item = (BillingRow, Fate)>>(
                     "token, amount and ReferenceNo",
                     "give one of them another ReferenceNo",
                 ),
+                Likeness::KeyOfOtherAmount => (
+                    format!("is that of line {line} in another spelling"),
+                    "token, and different amounts",
+                    "give them keys that are clearly different",
+                ),
                 _ => (
                     format!("is that of line {line} in another spelling"),
                     "token and amount",
@@ -212,6 +228,8 @@ pub(super) struct Repeats {
     of_reference: Examples,
     /// Those that have the other's key, in another spelling.
     of_key: Examples,
+    /// Those with the token and amount of a charge whose outcome is unknown, and with nothing else of it.
+    of_unknown: Examples,
     /// Whether there may be more, because not all charges were compared.
     is_cut: bool,
 }
@@ -221,9 +239,11 @@ impl Repeats {
     pub(super) fn add(&mut self, row: &BillingRow, other: &str, likeness: Likeness) {
         let examples = match likeness {
             Likeness::Reference | Likeness::KeyIsReference => &mut self.of_reference,
-            Likeness::Key | Likeness::KeyAlone | Likeness::RoundedKey => &mut self.of_key,
+            Likeness::Key | Likeness::KeyAlone | Likeness::KeyOfOtherAmount | Likeness::RoundedKey => {
+                &mut self.of_key
+            }
         };
-        examples.add(format!("line {}: {} and {other}", row.line, row.key));
+        examples.add(beside(row, other));
     }
 
     /// The warnings about rows to send, if there are any.
@@ -233,9 +253,12 @@ impl Repeats {
             format!("rows with the token, amount and ReferenceNo of {what}, under another key");
         let of_key =
             format!("rows with the token and amount of {what}, whose key is its key in another spelling");
+        let of_unknown = "rows with the token and amount of a charge whose outcome is unknown, under another key and ReferenceNo";
+        let resolve = "unless they are payments of their own, somebody may be charged twice: remove them, or resolve the unknown keys first";
         [
             self.of_reference.warning(&of_reference, advice, self.is_cut),
             self.of_key.warning(&of_key, advice, false),
+            self.of_unknown.warning(of_unknown, resolve, false),
         ]
         .into_iter()
         .flatten()
@@ -249,6 +272,10 @@ impl Repeats {
             false,
         )
     }
+}
+
+fn beside(row: &BillingRow, other: impl Display) -> String {
+    format!("line {}: {} and {other}", row.line, row.key)
 }
 
 /// Rows that were charged, each with another key under which the payment was charged too.

@@ -13,7 +13,7 @@ use super::earlier_charges::{RowHashes, charged_before, compare_in_file, names};
 use super::hashes::Hashes;
 use super::newcomers::RecentPages;
 use crate::call::admission::{ASKED_AT_ONCE, find_all};
-use crate::call::same_payment::{EarlierCharges, Fate, is_of_key, is_same_reference, marks};
+use crate::call::same_payment::{EarlierCharges, Fate, charge_of, is_of_key, is_same_reference, marks};
 use crate::failure::{Failure, Problem, RecordedIntent};
 use crate::report::advice::of_other_service;
 use crate::report::run::Summary;
@@ -215,6 +215,7 @@ impl Inspection<'_> {
             for mark in &marks {
                 self.hashes.marks.add(mark);
             }
+            self.hashes.charges.add(&charge_of(&IntentRequest::from(&row.payment)));
         } else if self.journal.is_some() && fate.is_made() {
             for mark in marks.iter().filter(|mark| is_of_key(mark)) {
                 self.hashes.charged.add(mark);
