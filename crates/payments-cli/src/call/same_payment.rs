@@ -485,6 +485,11 @@ mod tests {
             (("0017", token("rent")), ("17", token("")), ["RRRSS", "RRRRS", "RRRRS"]),
             (("0017", token("")), ("17", token("Invoice 17")), ["RRRSS", "RRRRS", "RRRRS"]),
             (("0017", token("M\u{fc}ller")), ("17", token("M\u{c3}\u{bc}ller")), ["RRRSS", "RRRRS", "RRRRS"]),
+            (
+                ("0017", token("\u{421}\u{447}\u{451}\u{442} 17")),
+                ("17", token("???? 17")),
+                ["RRRSS", "RRRRS", "RRRRS"],
+            ),
             // Unless each has its own.
             (("0017", token("rent")), ("17", token("water")), ["WWWSS"; 3]),
             (("0017", token("M\u{fc}ller")), ("17", token("Mueller")), ["WWWSS"; 3]),

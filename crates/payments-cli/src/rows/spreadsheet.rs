@@ -7,7 +7,10 @@ use payments_model::unversioned::is_invisible;
 /// Whether a spreadsheet or a person may have made one key of the other.
 pub(crate) fn is_variant(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(Forms::of);
-    one.is_exact_variant(&other) || share(&one.exact, &other.rounded) || share(&one.rounded, &other.exact)
+    let may_be_made_of = |one: &Forms, other: &Forms| {
+        share(&one.exact, &other.rounded) || share(&one.as_written, &other.read_elsewhere)
+    };
+    one.is_exact_variant(&other) || may_be_made_of(&one, &other) || may_be_made_of(&other, &one)
 }
 
 /// The same, but no digit is lost.
@@ -31,6 +34,10 @@ pub(crate) struct Forms {
     /// A long number as programs keep it: with 15 digits, cut or rounded, or as a binary fraction. And the day whose number it is,
     /// without the year, which a spreadsheet adds.
     pub(crate) rounded: Vec<String>,
+    /// The ASCII letters and digits, and how many others there are between them: as they are, and as they would be if another program
+    /// read each of them as question mark, or each of their bytes as a letter.
+    as_written: Vec<String>,
+    read_elsewhere: Vec<String>,
     date: Option<Date>,
 }
 
@@ -48,6 +55,14 @@ impl Forms {
         if !is_plain_number {
             forms.exact.push(skeleton(&words));
             forms.exact.extend(ascii_letters(key));
+        }
+        let is_lost = |sign: char| matches!(sign, '?' | '\u{fffd}');
+        if key.contains(is_lost) {
+            forms.as_written.push(format!("lost {}", counted(key, |_| 1)));
+        } else if !key.is_ascii() {
+            forms.as_written.push(format!("bytes {}", counted(key, |_| 1)));
+            forms.read_elsewhere.push(format!("lost {}", counted(key, |_| 1)));
+            forms.read_elsewhere.push(format!("bytes {}", counted(key, char::len_utf8)));
         }
         forms.exact.extend(numbers);
         if let Some(time) = time(&words) {
@@ -195,6 +210,16 @@ fn ascii_letters(text: &str) -> Option<String> {
         }
     }
     (others > 0 && letters.len() >= 2 * others).then(|| format!("ascii {letters}"))
+}
+
+/// The ASCII letters and digits, and as many stars as the others between them are long.
+fn counted(text: &str, length: impl Fn(char) -> usize) -> String {
+    let signs = text.chars().filter(|sign| !sign.is_ascii() || *sign == '?' || sign.is_ascii_alphanumeric());
+    let counted = signs.map(|sign| match sign {
+        _ if sign.is_ascii_alphanumeric() => sign.to_ascii_lowercase().to_string(),
+        _ => "*".repeat(length(sign)),
+    });
+    counted.collect()
 }
 
 /// The values that the text can have as a number, without zeros that mean nothing. A point or comma before three digits may group
@@ -511,7 +536,8 @@ mod tests {
 
     /// No two of them are variants.
     #[rustfmt::skip]
-    const OTHERS: [&str; 58] = [
+    const OTHERS: [&str; 61] = [
+        "\u{421}\u{447}\u{451}\u{442} 17", "\u{421}\u{447}\u{451}\u{442} 18", "\u{414}\u{43e}\u{43c} 17",
         "M\u{fc}ller 1", "M\u{fc}ller 2", "\u{623f}\u{79df} a", "\u{6c34}\u{8d39} a", "M\u{f6}ll",
         "17", "170", "1.7", "17a", "a17", "a107", "12.1", "12.01", "1.2.10", "1.2.1", "sub7-2026.1", "sub7-2026.10",
         "sub 1 11", "sub 11 1", "123456789012345", "12345678901234560", "1234567890123456", "1234567890123457",
@@ -552,6 +578,12 @@ mod tests {
                 "M\u{fc}ller Stra\u{df}e 5",
                 "M\u{c3}\u{bc}ller Stra\u{c3}\u{178}e 5 | M?ller Stra?e 5 | Mu\u{308}ller Stra\u{df}e 5 | m\u{fffd}ller stra\u{fffd}e 5",
             ),
+            (
+                "\u{421}\u{447}\u{451}\u{442} 17",
+                "???? 17 | \u{fffd}\u{fffd}\u{fffd}\u{fffd} 17 | \u{420}\u{40e}\u{421}\u{2021}\u{421}\u{2018}\u{421}\u{201a} 17 | \
+                 \u{d0}\u{a1}\u{d1}\u{2021}\u{d1}\u{2018}\u{d1}\u{201a} 17",
+            ),
+            ("\u{623f}\u{79df} a", "?? a | \u{e6}\u{2c6}\u{bf}\u{e7}\u{a7}\u{178} a"),
             ("1-2", "02-Jan | 2-Jan | 01. Feb | 1-Feb | 01-02 | 1/2 | 2026-01-02 | 2027-02-01 | 01.lut"),
             ("3-4", "46085 | 46115"),
             ("2026.10", "2026.1 | 02026.10"),
