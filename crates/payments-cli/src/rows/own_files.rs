@@ -19,13 +19,20 @@ pub(crate) fn is_own(headings: &[String]) -> bool {
     is_of_reconcile || (!has("Key") && (has("key") || headings.iter().any(|it| is_only_of_an_export(it))))
 }
 
-/// What the file of `reconcile --out` has after [`PROPOSALS`]: the text of the report, for a person.
+/// What the file of `reconcile --out` has after [`PROPOSALS`], and that of `--rest` at its end: the text of the report, for a person.
 pub(crate) const COMPARED_BY: [&str; 1] = ["ReportRow"];
+
+/// The headings of the file of `reconcile --rest`.
+pub(crate) fn rest() -> Vec<&'static str> {
+    [&PROPOSALS[..], &SEARCHED_BY, &COMPARED_BY].concat()
+}
 
 /// Whether a file with these headings is of `reconcile --out` or `--rest`, and nobody has changed its columns.
 pub(crate) fn is_of_reconcile(headings: &[String]) -> bool {
-    // Older ones of `--out` have no more.
+    // Older ones of `--out` have no more, and those of `--rest` no text of the report.
+    let rest = rest();
     [&[][..], &COMPARED_BY, &SEARCHED_BY].iter().any(|more| headings.iter().eq(PROPOSALS.iter().chain(*more)))
+        || headings.iter().eq(&rest)
 }
 
 /// Whether a separator in the note of a row of `reconcile` has moved the cells behind it: the address of the service is not in its
@@ -61,6 +68,7 @@ mod tests {
             &PROPOSALS[..6].join(","),
             &[&PROPOSALS[..], &SEARCHED_BY].concat().join(","),
             &[&PROPOSALS[..], &COMPARED_BY].concat().join(","),
+            &rest().join(","),
             &intent::names().join(","),
             &intent::names().join(",").to_ascii_uppercase(),
             "line,key,outcome,amount,reference,transaction_id,http_status,kind,message",

@@ -673,10 +673,10 @@ fn evening_after_a_run_needs_two_files_and_one_command() {
         workspace.shown("invoice-23", "begun_at").as_str().unwrap().to_owned(),
     ];
     let headings = "Key,Attempt,Revision,TransactionId,Verdict,Note,Service,BegunAt,Amount,Reference,\
-                    CardEnding,TokenId,Voids\n";
+                    CardEnding,TokenId,Voids,ReportRow\n";
     let row = |number: u32, verdict: &str, note: &str, at: &str| {
         format!(
-            "invoice-{number},1,2,,{verdict},{note},{service},{at},10.50,invoice-{number},,tok_approved,\n"
+            "invoice-{number},1,2,,{verdict},{note},{service},{at},10.50,invoice-{number},,tok_approved,,\n"
         )
     };
     assert_eq!(
@@ -702,7 +702,7 @@ fn evening_after_a_run_needs_two_files_and_one_command() {
         (row(22, "not processed", "https://t.example/1, none", &two), cut),
         (row(22, "not processed", "none,https://t.example/1", &two), cut),
         (
-            format!("'@invoice-21,1,2,,,,,{},,,,,\n", now()),
+            format!("'@invoice-21,1,2,,,,,{},,,,,,\n", now()),
             &*format!("Key is the same as in line 2 of {out}"),
         ),
     ] {
@@ -746,6 +746,44 @@ fn evening_after_a_run_needs_two_files_and_one_command() {
     has(&refused, ["the files have 1 problem"]);
     let text = workspace.journals(format!("resolve --from {one} --output text")).exits(0).stdout;
     assert!(text.ends_with("\nstill unknown: no key\n"), "{text}");
+}
+
+/// A verdict that is copied down a column is that of keys which the report shows, too.
+#[test]
+fn not_processed_beside_rows_that_may_be_a_key_s_is_refused() {
+    let workspace = Workspace::open();
+    for (key, amount) in [("0017", "10.50"), ("inv-18", "20.00"), ("inv-19", "30.00"), ("inv-20", "40.00")] {
+        workspace.lost(key, amount);
+    }
+    let row = |id: &str, amount: &str, reference: &str| format!("{id},{amount},{reference},{}\n", now());
+    let rows = [
+        row("t1", "10.50", "17"),
+        row("t2", "20.00", "inv-18"),
+        row("t3", "20.00", "inv-18"),
+        row("t4", "39.00", "inv-20"),
+    ];
+    let report = format!("Id,Amount,Reference,Date\n{}", rows.concat());
+    let rest = workspace.path("rest.csv");
+    workspace.reconcile(&report, &format!("--rest {rest}")).exits(5);
+    let unfilled = workspace.read("rest.csv");
+    has(
+        &unfilled,
+        [
+            "Id: t1; Amount: 10.50; Reference: 17; Date: ",
+            "; Reference: inv-18;",
+            " | Id: t3; ",
+            "Amount: 39.00",
+        ],
+    );
+    let filled = unfilled.replace(",1,2,,,,", ",1,2,,not processed,none,");
+    let error = workspace.resolving(&filled).end().failed_as(2, "resolve_file");
+    let wrong: Vec<_> = error["violations"].as_array().unwrap().iter().map(|it| &it["key"]).collect();
+    assert_eq!(wrong, ["0017", "inv-18", "inv-20"], "{error}");
+    has(error.to_string(), ["if the row is another payment's, empty its ReportRow"]);
+    // A person has looked.
+    let without_text = filled.lines().map(|line| line.split(",Id: ").next().unwrap().to_owned() + "\n");
+    workspace.resolving(without_text.collect::<String>()).end().exits(0);
+    assert_eq!(workspace.shown("inv-18", "resolved_as"), "not_processed");
 }
 
 /// A person fills in the rest another day, when a run has charged the keys that were not processed.
@@ -797,7 +835,7 @@ fn rest_has_what_a_person_searches_by() {
     has(&written, [format!("\n'@card,1,2,,,,{service},{},", begun.as_str().unwrap())]);
     assert_eq!(written.lines().count(), 2, "{written}");
     let ending = workspace.shown("@card", "card_ending");
-    has(&written, [format!(",{},,\n", ending.as_str().unwrap())]);
+    has(&written, [format!(",{},,,\n", ending.as_str().unwrap())]);
     let filled = written.replace(",1,2,,,,", ",1,2,,not processed,in no report,");
     workspace.write("rest.csv", filled);
     workspace.journals(format!("resolve --from {rest}")).exits(0);

@@ -272,7 +272,7 @@ impl<'a> Document<'a> {
             unread: &report.unread,
             out,
             rest,
-            still_unknown: still_unknown(found).map(|attempt| &attempt.key).collect(),
+            still_unknown: still_unknown(found).map(|(attempt, _)| &attempt.key).collect(),
             report,
         }
     }

@@ -35,7 +35,7 @@ pub(super) struct ProcessorReport {
     pub(super) unread: Vec<String>,
     /// The column and the word that contradict the status of a charged row, by line.
     pub(super) against: BTreeMap<u64, String>,
-    /// The text of each line, if `--out` was given.
+    /// The text of each line, if `--out` or `--rest` was given.
     pub(super) texts: BTreeMap<u64, String>,
     /// Why a row cannot be read, by line.
     pub(super) unreadable: BTreeMap<u64, Unreadable>,
@@ -147,7 +147,7 @@ impl ProcessorReport {
                 for column in &mut unread {
                     column.add(table.cell(column.index).unwrap_or_default());
                 }
-                if asked.out.is_some() {
+                if asked.out.is_some() || asked.rest.is_some() {
                     this.texts.insert(line, text_of(&table));
                 }
                 if let Some(word) = word {
@@ -214,6 +214,11 @@ impl ProcessorReport {
             }
         }
         Ok(this)
+    }
+
+    /// The text of these lines, as a person compares it with a payment.
+    pub(super) fn text_of(&self, lines: &[u64]) -> String {
+        lines.iter().filter_map(|line| self.texts.get(line).cloned()).collect::<Vec<_>>().join(" | ")
     }
 
     /// Counts a cell of the row that was read last.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use payments_journal::{Journal, Proposal, ReconciledAttempt, Reconciliation, StateName, Subject};
+use payments_journal::{Journal, Proposal, ReconciledAttempt, Reconciliation, StateName, Subject, Undecided};
 use payments_model::TransactionId;
 
 use super::super::resolve_file;
@@ -17,7 +17,7 @@ use crate::files::{self, FileIdentity};
 use crate::format::{in_words, timestamp};
 use crate::intent::history;
 use crate::rows::csv_file;
-use crate::rows::own_files::{COMPARED_BY, PROPOSALS, SEARCHED_BY};
+use crate::rows::own_files::{self, COMPARED_BY, PROPOSALS};
 use crate::settings::JournalPlace;
 
 /// Writes the files of `--out` and `--rest`, if they are asked for, and returns their names. Also without rows: a program gives them to
@@ -40,8 +40,8 @@ pub(super) async fn write(
         option: "rest",
         path,
         is_done: false,
-        headings: [&PROPOSALS[..], &SEARCHED_BY].concat(),
-        rows: still_unknown(found).map(|attempt| unfilled(attempt, found)).collect(),
+        headings: own_files::rest(),
+        rows: still_unknown(found).map(|attempt| unfilled(attempt, found, report)).collect(),
     });
     for file in [&mut out, &mut rest].into_iter().flatten() {
         file.is_done = resolve_file::is_done(file.path, place, journal).await?;
@@ -64,31 +64,40 @@ pub(super) async fn write(
     Ok([&out, &rest].map(|new| new.as_ref().map(NewFile::name)))
 }
 
-/// The unknown keys of which nothing is proposed. Proposals about earlier attempts are resolved first: the key changes by them.
-pub(super) fn still_unknown(found: &Reconciliation) -> impl Iterator<Item = &ReconciledAttempt> {
+/// The unknown keys of which nothing is proposed, each with the lines that may be its own. Proposals about earlier attempts are resolved
+/// first: the key changes by them.
+pub(super) fn still_unknown(found: &Reconciliation) -> impl Iterator<Item = (&ReconciledAttempt, Vec<u64>)> {
     let proposed: HashSet<_> = found.all_proposals().map(|proposal| &proposal.attempt.key).collect();
-    let undecided = found.undecided.iter().map(|open| &open.attempt).chain(&found.missing);
-    undecided.filter(move |attempt| attempt.state == StateName::Unknown && !proposed.contains(&attempt.key))
+    let lines = |open: &Undecided| open.candidates.iter().flat_map(|it| &it.lines).copied().collect();
+    let undecided = found.undecided.iter().map(move |open| (&open.attempt, lines(open)));
+    let missing = found.missing.iter().map(|attempt| (attempt, Vec::new()));
+    undecided
+        .chain(missing)
+        .filter(move |(attempt, _)| attempt.state == StateName::Unknown && !proposed.contains(&attempt.key))
 }
 
 fn proposed(proposal: &Proposal, found: &Reconciliation, report: &ProcessorReport) -> Vec<String> {
     let name = report.name.as_deref().unwrap_or("the report");
     let note = format!("{name}, {}", lines_of(&proposal.lines));
     let id = proposal.verdict.transaction_id().map_or("", TransactionId::as_str).to_owned();
-    let rows = proposal.lines.iter().filter_map(|line| report.texts.get(line).cloned()).collect::<Vec<_>>();
     let own = cells(&proposal.attempt, found, [id, in_words(proposal.verdict.as_str()), note]);
-    own.into_iter().chain([rows.join(" | ")]).collect()
+    own.into_iter().chain([report.text_of(&proposal.lines)]).collect()
 }
 
-/// A person fills in the verdict, the id and the note.
-fn unfilled(attempt: &ReconciledAttempt, found: &Reconciliation) -> Vec<String> {
+/// A person fills in the verdict, the id and the note. Beside rows of the report that may be its own, *not processed* is refused.
+fn unfilled(
+    (attempt, lines): (&ReconciledAttempt, Vec<u64>),
+    found: &Reconciliation,
+    report: &ProcessorReport,
+) -> Vec<String> {
     let request = &attempt.request;
     let (member, subject) = history::subject(&request.subject);
     let subject = |name| subject.filter(|_| member == name).unwrap_or_default().to_owned();
     let [card_ending, token_id, voids] = ["card_ending", "token_id", "voids"].map(subject);
     let amount = request.amount.map(|amount| amount.to_string()).unwrap_or_default();
     let searched_by = [amount, request.reference.clone().unwrap_or_default(), card_ending, token_id, voids];
-    cells(attempt, found, [const { String::new() }; 3]).into_iter().chain(searched_by).collect()
+    let own = cells(attempt, found, [const { String::new() }; 3]);
+    own.into_iter().chain(searched_by).chain([report.text_of(&lines)]).collect()
 }
 
 /// In the order of [`PROPOSALS`].
