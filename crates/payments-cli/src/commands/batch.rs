@@ -202,6 +202,9 @@ async fn check_results(
     }
     let mut asked = Hashes::default();
     to_send.for_each(|key| asked.add(&key));
+    if asked.is_empty() {
+        return Ok(());
+    }
     asked.sort();
     let file = format!("the file of --results{}", files::name_in_brackets(path));
     let charged = charged_keys(path, |key| asked.have(key)).map_err(|error| {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use crate::prelude::*;
 
 impl Workspace {
-    fn token(&self, token: &str, key: &str, amount: &str) -> Ended {
+    pub(crate) fn token(&self, token: &str, key: &str, amount: &str) -> Ended {
         let request = format!(
             r#"{{"TokenId":"{token}","Amount":{amount},"ConvenienceFeeActive":false,"ReferenceNo":"{key}"}}"#
         );
