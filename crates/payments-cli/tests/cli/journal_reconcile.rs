@@ -196,7 +196,7 @@ fn row_whose_reference_a_spreadsheet_has_changed_is_shown() {
     has(
         &text,
         [
-            format!("0017  10.50  a row has its amount and time, and another reference or card"),
+            "0017  10.50  a row has its amount and time, and another reference or card".to_owned(),
             format!("  line 2  {id}  17  10.50"),
         ],
     );

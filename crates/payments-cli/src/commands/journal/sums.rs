@@ -61,18 +61,22 @@ impl Sums {
 
     pub(super) fn of_services(&self) -> String {
         let services = self.services.iter();
-        lines(services.map(|(service, sum)| format!("at {}: {}", shown(service), sum.shown())))
+        lines(services.map(|(service, sum)| format!("at {}: {}", shown(service.as_ref()), sum.shown())))
     }
 
     /// A line for each service; empty if nothing was charged.
     pub(super) fn charged(&self) -> String {
         let charged = self.charged.iter();
-        lines(charged.map(|((service, what), sum)| format!("{what} at {}: {}", shown(service), sum.shown())))
+        lines(
+            charged.map(|((service, what), sum)| {
+                format!("{what} at {}: {}", shown(service.as_ref()), sum.shown())
+            }),
+        )
     }
 }
 
-fn shown(service: &Option<String>) -> String {
-    service.as_deref().map_or_else(|| "an unknown service".to_owned(), for_terminal)
+fn shown(service: Option<&String>) -> String {
+    service.map_or_else(|| "an unknown service".to_owned(), |name| for_terminal(name))
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {
