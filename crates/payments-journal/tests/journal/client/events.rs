@@ -49,17 +49,21 @@ pub(crate) fn logged(test: impl Future<Output = ()>) -> Vec<String> {
 }
 
 fn logged_with(test: impl FnOnce(Runtime)) -> Vec<String> {
-    // Else tracing may remember, from a thread of another test without a subscriber, that an event is not wanted.
-    let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
     let log = Log::default();
     let subscriber =
         tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).without_time().finish();
-    tracing::subscriber::with_default(subscriber, || {
-        test(Builder::new_current_thread().enable_all().build().unwrap());
-    });
+    with_subscriber(subscriber, test);
     let written = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let is_alert = |line: &&str| ["WARN", "ERROR"].contains(&line.split_whitespace().next().unwrap());
     written.lines().filter(is_alert).map(|line| line.trim().to_owned()).collect()
+}
+
+fn with_subscriber(subscriber: impl Subscriber + Send + Sync, test: impl FnOnce(Runtime)) {
+    // Else tracing may remember, from a thread of another test without a subscriber, that an event is not wanted.
+    let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
+    tracing::subscriber::with_default(subscriber, || {
+        test(Builder::new_current_thread().enable_all().build().unwrap());
+    });
 }
 
 /// Runs the call in the span of an order, as a checkout does.
@@ -247,8 +251,7 @@ impl<S: Subscriber> Layer<S> for Panicking {
 fn layer_that_panics_at_an_event_does_not_lose_the_outcome() {
     let panics = Arc::default();
     let subscriber = tracing_subscriber::registry().with(Panicking(Arc::clone(&panics)));
-    tracing::subscriber::with_default(subscriber, || {
-        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    with_subscriber(subscriber, |runtime| {
         runtime.block_on(async {
             let world = World::over(ScriptedStore::new([Step::Made, Step::Refused])).await;
             assert!(world.pay().await.unwrap().write_error.is_some());
