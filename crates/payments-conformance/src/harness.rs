@@ -35,7 +35,7 @@ pub(crate) struct Harness<'a> {
     pub(crate) findings: &'a Mutex<Findings>,
 }
 
-/// What was found while a contract was checked, besides a violation that ended the check.
+/// The findings of a contract that is being checked, besides a violation that ended the check.
 #[derive(Default)]
 pub(crate) struct Findings {
     /// The measured values.

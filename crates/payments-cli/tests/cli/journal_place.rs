@@ -70,7 +70,7 @@ fn missing_journal_that_must_exist_is_refused_d43() {
     without_key.end().exits(2);
 }
 
-/// Whoever copies a command out of a chat copies quotation marks that no shell removes, or signs that nobody sees.
+/// A command that is copied out of a chat has quotation marks that no shell removes, or invisible characters.
 #[test]
 fn journal_beside_one_of_the_same_name_in_another_spelling_is_not_created() {
     let workspace = Workspace::with_rows(1);

@@ -284,7 +284,7 @@ fn call_with_signs_around_a_charged_key_is_refused() {
     assert_eq!(workspace.requests(), 2);
 }
 
-/// Whoever gives a key whose outcome is unknown another name "to try it again" changes the reference with it.
+/// A person who renames a key whose outcome is unknown "to try it again" changes the reference with it.
 #[test]
 fn row_with_the_token_and_amount_of_an_unknown_charge_is_warned_about() {
     const WARNING: &str = "WARNING: rows with the token and amount of a charge whose outcome is unknown, under another key and ReferenceNo: ";
@@ -311,7 +311,7 @@ fn row_with_the_token_and_amount_of_an_unknown_charge_is_warned_about() {
     assert_eq!(workspace.bills("").exits(0).stderr, "");
 }
 
-/// Whoever corrects the amount of a charge in a spreadsheet changes its key too.
+/// A spreadsheet in which an amount is corrected changes the key too.
 #[test]
 fn corrected_amount_under_another_spelling_of_the_key_is_not_sent() {
     let workspace = Workspace::open();

@@ -130,7 +130,7 @@ fn is_yes(cell: &str) -> bool {
     ["1", "ja", "oui", "s\u{ed}", "t", "true", "y", "yes"].contains(&&*letters(cell))
 }
 
-/// As of a discount or a tip that nobody has.
+/// As of a discount or a tip, where there is none.
 fn is_number_or_none(cell: &str) -> bool {
     let letters = letters(cell);
     ["na", "none", "null"].contains(&&*letters) || letters.chars().all(|it| it.is_ascii_digit())
