@@ -208,11 +208,17 @@ pub(crate) fn state(intent: &Intent) -> String {
     if details.is_empty() { name.to_owned() } else { format!("{name} ({})", details.join(", ")) }
 }
 
+/// Chosen by this command: a column of a table is no place for a sentence.
+const LONGEST_REASON: usize = 24;
+
 /// Why a key is rejected, in a few words.
 pub(crate) fn why_rejected(failure: &Failure) -> String {
     match failure.http_status {
         // The status of a success says nothing about a decline.
-        Some(200..=299) => failure.kind.to_string(),
+        Some(200..=299) => {
+            let reason = failure.reason.as_deref().unwrap_or(failure.kind.as_str());
+            reason.chars().take(LONGEST_REASON).collect()
+        }
         Some(status) => format!("HTTP {status}"),
         None if failure.kind == FailureKind::RESOLVED => "as a person found out".to_owned(),
         None => failure.kind.to_string(),

@@ -20,8 +20,7 @@ pub(crate) use self::printed_commands::{PrintedCommands, by_option, login_name, 
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
 use self::source::{
-    API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, refuse_misspelled,
-    text_variable,
+    API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable,
 };
 pub(crate) use self::source::{JOURNAL, Source};
 use crate::args::{self, ClientOptions};
@@ -74,7 +73,6 @@ impl Settings {
             Some((timeout, timeout_source)),
             Some(extra_ca),
             Some(mut proxy),
-            Some(()),
         ) = (
             or_problem(endpoint(options, api_key), &mut problems),
             or_problem(key, &mut problems),
@@ -82,7 +80,6 @@ impl Settings {
             or_problem(timeout(options), &mut problems),
             or_problem(authority(options), &mut problems),
             or_problem(Proxy::chosen(options), &mut problems),
-            or_problem(refuse_misspelled(), &mut problems),
         )
         else {
             return Err(problems.into_iter().reduce(Failure::and).expect("what is missing is a problem"));

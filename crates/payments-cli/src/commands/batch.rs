@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use payments_journal::{IntentKey, Journal, JournaledClient, StateName};
+use payments_journal::{Journal, JournaledClient, StateName};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
@@ -121,19 +121,24 @@ async fn charge_file(
     for warning in &warnings {
         stderr::warn(warning);
     }
+    let open =
+        |path: &Path| Results::open(path, &arguments.file, place, |row| described(row, &settings, commands));
+    let results = arguments.results.as_deref().filter(|_| !is_dry_run).map(open).transpose()?;
+    if let Some(path) = &arguments.results {
+        let rows = file.rows(&settings.keys).0.into_iter().flatten().zip(&fates);
+        let keys = rows.filter(|(_, fate)| **fate == Fate::ToSend).filter_map(|(row, _)| row.key);
+        let mut to_send = Hashes::default();
+        keys.for_each(|key| to_send.add(&key));
+        if !to_send.is_empty() {
+            to_send.sort();
+            let checking = check_results(path, to_send, place, journal.as_ref());
+            interrupt.unless_arrived(checking).await?;
+        }
+    }
     if is_dry_run {
         let has_more = summary.tallies.not_started().count > 0;
         interrupt.unless_arrived(check_journal(place, journal.as_ref(), has_more)).await?;
         return Ok(Report::Batch(Box::new(Summary { phase: Phase::DryRun, ..summary })));
-    }
-    let open =
-        |path: &Path| Results::open(path, &arguments.file, place, |row| described(row, &settings, commands));
-    let results = arguments.results.as_deref().map(open).transpose()?;
-    if let Some(path) = &arguments.results {
-        let rows = file.rows(&settings.keys).0.into_iter().flatten().zip(&fates);
-        let keys = rows.filter(|(_, fate)| **fate == Fate::ToSend).filter_map(|(row, _)| row.key);
-        let checking = check_results(path, keys, place, journal.as_ref());
-        interrupt.unless_arrived(checking).await?;
     }
     let journal = match journal {
         Some(journal) => journal,
@@ -190,7 +195,7 @@ async fn warn_of_twins(
 /// Refuses keys to send that were charged as the file of `--results` says, and that the journal does not have: it is another one.
 async fn check_results(
     path: &Path,
-    to_send: impl Iterator<Item = IntentKey>,
+    to_send: Hashes,
     place: &JournalPlace,
     journal: Option<&Journal>,
 ) -> Result<(), Failure> {
@@ -200,14 +205,13 @@ async fn check_results(
         // Nothing begins, and the journal says better what helps.
         return Ok(());
     }
-    let mut asked = Hashes::default();
-    to_send.for_each(|key| asked.add(&key));
-    if asked.is_empty() {
-        return Ok(());
-    }
-    asked.sort();
     let file = format!("the file of --results{}", files::name_in_brackets(path));
-    let charged = charged_keys(path, |key| asked.have(key)).map_err(|error| {
+    // It may be long, and signals are still handled.
+    let reading = spawn_blocking({
+        let path = path.to_owned();
+        move || charged_keys(&path, |key| to_send.have(key))
+    });
+    let charged = reading.await.map_err(|_| Abandoned::Panic.before_sending())?.map_err(|error| {
         let message = format!("{file} cannot be read; nothing was sent: {}", files::FIX_THE_FILE);
         Failure::invalid("results", message).with_cause(&error)
     })?;
@@ -224,8 +228,9 @@ async fn check_results(
         "results",
         format!(
             "{file} says that rows to send were charged, or may have been: {}, the first is {first}; the journal {place} does not have \
-             their keys, so it is not the journal of that run, and they would be charged again; nothing was sent: name that journal, or \
-             another file of --results if this one is of something else, such as a rehearsal",
+             their keys, so it is not the journal of that run, or has lost or forgotten them, and they would be charged again; nothing was \
+             sent: name that journal, or another file of --results if this one is of something else, such as a rehearsal or another \
+             merchant",
             missing.len()
         ),
     ))

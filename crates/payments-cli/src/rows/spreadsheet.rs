@@ -1,5 +1,6 @@
 //! What spreadsheets and people do to a key: which keys differ only so, and which one looks changed.
 
+use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use payments_model::unversioned::is_invisible;
@@ -34,8 +35,8 @@ pub(crate) struct Forms {
     /// A long number as programs keep it: with 15 digits, cut or rounded, or as a binary fraction. And the day whose number it is,
     /// without the year, which a spreadsheet adds.
     pub(crate) rounded: Vec<String>,
-    /// The ASCII letters and digits, and how many others there are between them: as they are, and as they would be if another program
-    /// read each of them as question mark, or each of their bytes as a letter.
+    /// The ASCII letters and digits, and which of the others between them are equal: as they are, and as they would be if another program
+    /// read each of them as a question mark, or each of their bytes as a letter of its own.
     as_written: Vec<String>,
     read_elsewhere: Vec<String>,
     date: Option<Date>,
@@ -57,12 +58,16 @@ impl Forms {
             forms.exact.extend(ascii_letters(key));
         }
         let is_lost = |sign: char| matches!(sign, '?' | '\u{fffd}');
+        let lost = || format!("lost {}", pattern(key, |_| vec![0]));
         if key.contains(is_lost) {
-            forms.as_written.push(format!("lost {}", counted(key, |_| 1)));
+            forms.as_written.push(lost());
         } else if !key.is_ascii() {
-            forms.as_written.push(format!("bytes {}", counted(key, |_| 1)));
-            forms.read_elsewhere.push(format!("lost {}", counted(key, |_| 1)));
-            forms.read_elsewhere.push(format!("bytes {}", counted(key, char::len_utf8)));
+            let bytes_of = |letter: char| letter.to_string().bytes().map(u32::from).collect();
+            forms.read_elsewhere.extend([lost(), format!("bytes {}", pattern(key, bytes_of))]);
+            // No byte is read as a letter of Chinese, Japanese or Korean.
+            if key.chars().all(|letter| letter < '\u{2e80}') {
+                forms.as_written.push(format!("bytes {}", pattern(key, |letter| vec![letter.into()])));
+            }
         }
         forms.exact.extend(numbers);
         if let Some(time) = time(&words) {
@@ -96,26 +101,28 @@ pub(crate) fn likely_spellings(key: &str) -> Vec<String> {
     const ZEROS: usize = 3;
 
     let is_sign = |sign: char| !sign.is_alphanumeric();
-    let bare = Some(key.trim_matches(is_sign)).filter(|it| !it.is_empty()).unwrap_or(key);
-    let bare: String = bare.chars().filter(|sign| !sign.is_whitespace() && !is_invisible(*sign)).collect();
-    let mut found = vec![key.to_owned(), format!("'{bare}")];
-    let (word, digits) = bare.split_at(bare.trim_end_matches(|sign: char| sign.is_ascii_digit()).len());
-    if !digits.is_empty() && !word.contains(|sign: char| sign.is_ascii_digit()) {
-        let number = decimal(digits, "");
-        let most = ZEROS.max(WIDTH.saturating_sub(number.len()));
-        found.extend((0..=most).map(|zeros| format!("{word}{}{number}", "0".repeat(zeros))));
-    }
-    if bare.contains(char::is_alphabetic) {
-        let signs = ["-", "_", ""].map(|sign| bare.replace(is_sign, sign));
-        for spelled in signs.iter().chain([&bare]) {
-            let (upper, lower) = (spelled.to_uppercase(), spelled.to_lowercase());
-            let mut rest = lower.chars();
-            let capitalized = rest.next().map(|first| first.to_uppercase().chain(rest).collect());
-            found.extend([spelled.clone(), upper, lower]);
-            found.extend(capitalized);
+    let visible: String = key.chars().filter(|sign| !sign.is_whitespace() && !is_invisible(*sign)).collect();
+    let unquoted = visible.trim_start_matches(['\'', '"']).trim_end_matches('"');
+    let mut found = vec![key.to_owned()];
+    for bare in [unquoted, visible.trim_matches(is_sign)] {
+        found.extend([bare.to_owned(), format!("'{bare}")]);
+        let (word, digits) = bare.split_at(bare.trim_end_matches(|sign: char| sign.is_ascii_digit()).len());
+        if !digits.is_empty() && !word.contains(|sign: char| sign.is_ascii_digit()) {
+            let number = decimal(digits, "");
+            let most = ZEROS.max(WIDTH.saturating_sub(number.len()));
+            found.extend((0..=most).map(|zeros| format!("{word}{}{number}", "0".repeat(zeros))));
+        }
+        if bare.contains(char::is_alphabetic) {
+            let with = |sign| [bare.replace(['-', '_'], sign), bare.replace(is_sign, sign)];
+            for spelled in [bare.to_owned()].into_iter().chain(["-", "_", ""].into_iter().flat_map(with)) {
+                let (upper, lower) = (spelled.to_uppercase(), spelled.to_lowercase());
+                let mut rest = lower.chars();
+                let capitalized = rest.next().map(|first| first.to_uppercase().chain(rest).collect());
+                found.extend([spelled, upper, lower]);
+                found.extend(capitalized);
+            }
         }
     }
-    found.push(bare);
     found
 }
 
@@ -212,14 +219,23 @@ fn ascii_letters(text: &str) -> Option<String> {
     (others > 0 && letters.len() >= 2 * others).then(|| format!("ascii {letters}"))
 }
 
-/// The ASCII letters and digits, and as many stars as the others between them are long.
-fn counted(text: &str, length: impl Fn(char) -> usize) -> String {
-    let signs = text.chars().filter(|sign| !sign.is_ascii() || *sign == '?' || sign.is_ascii_alphanumeric());
-    let counted = signs.map(|sign| match sign {
-        _ if sign.is_ascii_alphanumeric() => sign.to_ascii_lowercase().to_string(),
-        _ => "*".repeat(length(sign)),
-    });
-    counted.collect()
+/// The ASCII letters and digits, and for each part of another letter the number of the first part like it.
+fn pattern(text: &str, parts: impl Fn(char) -> Vec<u32>) -> String {
+    let (mut pattern, mut seen) = (String::new(), Vec::new());
+    for letter in text.chars() {
+        if letter.is_ascii_alphanumeric() {
+            pattern.push(letter.to_ascii_lowercase());
+        } else if !letter.is_ascii() || letter == '?' {
+            for part in parts(letter) {
+                let first = seen.iter().position(|it| *it == part).unwrap_or_else(|| {
+                    seen.push(part);
+                    seen.len() - 1
+                });
+                let _ = write!(pattern, "*{first}");
+            }
+        }
+    }
+    pattern
 }
 
 /// The values that the text can have as a number, without zeros that mean nothing. A point or comma before three digits may group
@@ -536,7 +552,8 @@ mod tests {
 
     /// No two of them are variants.
     #[rustfmt::skip]
-    const OTHERS: [&str; 61] = [
+    const OTHERS: [&str; 62] = [
+        "\u{410}\u{440}\u{435}\u{43d}\u{434}\u{430} 17",
         "\u{421}\u{447}\u{451}\u{442} 17", "\u{421}\u{447}\u{451}\u{442} 18", "\u{414}\u{43e}\u{43c} 17",
         "M\u{fc}ller 1", "M\u{fc}ller 2", "\u{623f}\u{79df} a", "\u{6c34}\u{8d39} a", "M\u{f6}ll",
         "17", "170", "1.7", "17a", "a17", "a107", "12.1", "12.01", "1.2.10", "1.2.1", "sub7-2026.1", "sub7-2026.10",

@@ -13,11 +13,10 @@ use tokio::time::timeout;
 
 use super::api_key::KnownKeys;
 use super::journal_address::{Database, is_witness};
-use super::source::{JOURNAL, MUST_EXIST, Source, WITNESS, chosen, text_variable};
+use super::source::{JOURNAL, MUST_EXIST, Source, WITNESS, chosen, refuse_misspelled, text_variable};
 use crate::args::journal::PlaceOptions;
 use crate::failure::{Failure, Purpose, Situation};
 use crate::files::FileIdentity;
-use crate::rows::spreadsheet::is_exact_variant;
 use crate::service::Service;
 use crate::stderr;
 use crate::style::for_terminal;
@@ -141,10 +140,17 @@ impl JournalPlace {
 
     /// Refuses to create the journal if this option, or the variable, says that it must exist.
     pub(crate) fn must_exist(self, is_asked_for: bool) -> Result<Self, Failure> {
+        if self.witness.is_none() {
+            refuse_misspelled(WITNESS)?;
+        }
         let must_exist = match text_variable(MUST_EXIST)?.as_deref() {
             _ if is_asked_for => Some(Source::Flag("--existing-journal")),
             Some("true") => Some(Source::Variable(MUST_EXIST)),
-            None | Some("false") => None,
+            Some("false") => None,
+            None => {
+                refuse_misspelled(MUST_EXIST)?;
+                None
+            }
             Some(_) => {
                 let message =
                     format!("{MUST_EXIST} must be true or false; nothing was sent: fix it, or unset it");
@@ -334,7 +340,7 @@ impl JournalPlace {
             let owners: Vec<_> = files.collect();
             let journals = owners.iter().filter_map(|owners| owners.strip_suffix("-owners"));
             let mut journals = journals.filter(|journal| fs::exists(folder.join(journal)).unwrap_or(false));
-            journals.find(|journal| is_exact_variant(journal, &name)).map(str::to_owned)
+            journals.find(|journal| written(journal) == written(&name)).map(str::to_owned)
         });
         finding.await.ok().flatten()
     }
@@ -371,6 +377,16 @@ pub(crate) async fn warn_of_a_loss(journal: &Journal) {
             "what this shows may be old, and a key that it does not show may have been charged: {error}"
         ));
     }
+}
+
+/// A name without what it brings along from a text: quotation marks, invisible characters, signs at its ends, and capital letters.
+fn written(name: &str) -> String {
+    let is_foreign = |letter: &char| {
+        "'\"`\u{ab}\u{ad}\u{bb}\u{2018}\u{2019}\u{201c}\u{201d}\u{201e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2060}\u{feff}".contains(*letter)
+    };
+    let name: String = name.chars().filter(|letter| !is_foreign(letter)).collect();
+    let is_at_an_end = |letter: char| letter.is_whitespace() || ",;:()<>".contains(letter);
+    name.trim_matches(is_at_an_end).to_lowercase()
 }
 
 impl fmt::Display for JournalPlace {

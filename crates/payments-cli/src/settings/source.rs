@@ -46,22 +46,17 @@ pub(super) const WITNESS: &str = "PAYMENTS_JOURNAL_WITNESS";
 /// Whether a missing journal is refused: `true` or `false`.
 pub(super) const MUST_EXIST: &str = "PAYMENTS_JOURNAL_MUST_EXIST";
 
-/// Without one of these, money moves in another way and nothing fails.
-const SILENT: [&str; 5] = [MERCHANT, PROXY, JOURNAL, WITNESS, MUST_EXIST];
-
-/// Refuses a variable whose name is nearly that of one which is not set.
-pub(super) fn refuse_misspelled() -> Result<(), Failure> {
+/// Refuses a variable whose name is nearly this one, which is not set. Without it nothing fails, and nothing protects.
+pub(super) fn refuse_misspelled(meant: &str) -> Result<(), Failure> {
     // Chosen by this command: two letters that are wrong, missing or too many.
     const MOST_TYPOS: usize = 2;
 
-    let unset: Vec<_> = SILENT.into_iter().filter(|name| env::var_os(name).is_none()).collect();
+    if env::var_os(meant).is_some() {
+        return Ok(());
+    }
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let found = names.filter_map(|name| {
-        let spelled = name.to_uppercase();
-        let meant = unset.iter().find(|meant| strsim::osa_distance(&spelled, meant) <= MOST_TYPOS)?;
-        Some((name, meant))
-    });
-    found.min().map_or(Ok(()), |(name, meant)| {
+    let is_meant = |name: &String| strsim::osa_distance(&name.to_uppercase(), meant) <= MOST_TYPOS;
+    names.filter(is_meant).min().map_or(Ok(()), |name| {
         let name = for_terminal(&name);
         Err(Failure::configuration(format!(
             "this command reads no environment variable {name}, and {meant} is not set; nothing was sent: rename it, or unset {name}"

@@ -281,7 +281,7 @@ fn text_has_words_instead_of_names() {
     assert!(!named.contains('_'), "{text}");
     workspace.token("tok_declined", "declined", "10.50").failed(4);
     let list = workspace.journals("list --output text").stdout;
-    has(&list, ["not processed (reopened by name)", "\nnot processed  ", "rejected (refused)"]);
+    has(&list, ["not processed (reopened by name)", "\nnot processed  ", "rejected (declined)"]);
     has(workspace.journals("summary --output text").stdout, ["not processed  "]);
 }
 

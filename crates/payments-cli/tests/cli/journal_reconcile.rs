@@ -137,7 +137,10 @@ fn reconciled_keys_are_resolved_from_the_file_that_it_writes() {
         let denied = written.replace(&format!("{of},{verdict}"), ",not processed");
         workspace.write("found.csv", &denied);
         let ended = workspace.journals(format!("resolve --from {out} --dry-run"));
-        has(&ended.wrong_rows()[0], ["Verdict is not processed, and the report has this row for the key"]);
+        has(
+            &ended.wrong_rows()[0],
+            ["Verdict is not processed, and the report has this row, which may be its payment"],
+        );
         let line = denied.lines().find(|line| line.contains(&format!("Transaction ID: {of}"))).unwrap();
         let emptied = line.split_once("Transaction ID").unwrap().0;
         workspace.write("found.csv", denied.replace(line, emptied));
@@ -1050,7 +1053,7 @@ fn column_that_may_be_a_status_is_asked_about() {
         ("Grund", "R01", &[]),
         ("Bezahlt", "nein", &["nein"]),
         ("Storniert", "ja", &["ja", "ja"]),
-        ("Captured", "FALSE", &["FALSE"]),
+        ("Captured", "0", &["0"]),
         ("Settled", "No", &[]),
     ] {
         let count = 1 + others.iter().filter(|word| **word == own).count();

@@ -281,7 +281,20 @@ fn call_with_signs_around_a_charged_key_is_refused() {
         workspace.charging(key, &request("rent")).end().failed_as(2, "same_payment");
     }
     workspace.charging("invoice-18,", &request("rent")).end().processed();
-    assert_eq!(workspace.requests(), 2);
+    // Those that belong to a key.
+    for (key, others) in [
+        ("#INV-5", ["#inv-5", "#inv_5"]),
+        ("(A19)", ["(a19)", "A19"]),
+        ("INV-7/", ["inv-7/", "inv-7"]),
+        ("shop/inv-17", ["shop/inv_17", "shop/inv17"]),
+        ("shop.inv-18", ["shop.inv_18", "Shop-Inv-18"]),
+    ] {
+        workspace.charging(key, &request("water")).end().processed();
+        for other in others {
+            workspace.charging(other, &request("water")).end().failed_as(2, "same_payment");
+        }
+    }
+    assert_eq!(workspace.requests(), 7);
 }
 
 /// A person who renames a key whose outcome is unknown "to try it again" changes the reference with it.

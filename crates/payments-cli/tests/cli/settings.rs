@@ -98,33 +98,6 @@ fn every_settings_error_is_reported_at_once() {
     has(&message, ["is not https", "also: the file of --api-key-file", "also: the file of --ca-cert"]);
 }
 
-/// Money would move in another way, and nothing would fail.
-#[test]
-fn misspelled_variable_is_refused_unless_it_is_set_as_it_is_spelled() {
-    for (name, meant) in [
-        ("PAYMENTS_JOURNAL_MUST_EXISTS", "PAYMENTS_JOURNAL_MUST_EXIST"),
-        ("PAYMENTS_JOURNAL_WITNES", "PAYMENTS_JOURNAL_WITNESS"),
-        ("PAYMENT_JOURNAL", "PAYMENTS_JOURNAL"),
-        ("PAYMENTS_MERCHENT", "PAYMENTS_MERCHANT"),
-        ("payments_merchant", "PAYMENTS_MERCHANT"),
-        ("PAYMENTS_PORXY", "PAYMENTS_PROXY"),
-    ] {
-        let run = || payments_at("http://127.0.0.1:1", CHARGE).stdin(TOKEN_PAYMENT).env(name, "x");
-        let refused = run().end().failed_as(2, "configuration");
-        has(
-            message(&refused),
-            [
-                format!("no environment variable {name}, and {meant} is not set"),
-                "nothing was sent".to_owned(),
-            ],
-        );
-        run().env(meant, "").end().failed_as(3, "connect");
-    }
-    let others = ["PAYMENTS_API_KEYS", "PAYMENTS_DB", "MERCHANT", "JOURNAL"];
-    let run = payments_at("http://127.0.0.1:1", CHARGE).stdin(TOKEN_PAYMENT);
-    others.into_iter().fold(run, |run, name| run.env(name, "x")).end().failed_as(3, "connect");
-}
-
 #[test]
 fn label_of_a_merchant_has_no_space_or_control_character_d47() {
     const RULE: &str = "the label of a merchant is not 1 to 64 ASCII letters, digits and - . _";

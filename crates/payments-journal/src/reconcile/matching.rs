@@ -183,11 +183,7 @@ impl<'a> Matching<'a> {
         let (why, others) = match (why, others) {
             _ if !resembling.is_empty() => (UndecidedReason::OtherReference, Vec::new()),
             (UndecidedReason::NoRow, Some(found)) => found,
-            (why @ UndecidedReason::NoRow, None) => {
-                let others = self.of_its_amount_and_time(intent, found);
-                // Many payments of one price say nothing about each of them.
-                (why, if others.len() > MOST { Vec::new() } else { others })
-            }
+            (why @ UndecidedReason::NoRow, None) => (why, self.of_its_amount_and_time(intent, found)),
             // Many write the same into both.
             (why @ UndecidedReason::Lost, None) if is_alone => {
                 (why, self.of_nobody_with(intent.shown.key.as_str(), found).collect())

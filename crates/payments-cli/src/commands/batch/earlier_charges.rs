@@ -74,8 +74,14 @@ pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
             if intent.moved_nothing() && !common.is_empty() {
                 watched.add(intent.clone(), Scope::Run);
             }
-            // Only what is nearly certainly a problem counts, or others would use up the limit. Of charges that are alike, one is
-            // enough for a warning.
+            // Of another amount only a likely spelling is refused.
+            let is_refused = |likeness| {
+                likeness != Likeness::KeyOfOtherAmount
+                    && consequence(likeness, fate, Scope::Run) == Consequence::Refuse
+            };
+            // Only what is nearly certainly a problem counts, or others would use up the limit.
+            refusing += usize::from(common.iter().any(|(likeness, _)| is_refused(*likeness)));
+            // Of charges that are alike, one is enough for a warning.
             let most = common.iter().map(|(likeness, _)| consequence(*likeness, fate, Scope::Run)).max();
             let is_charge = match most {
                 Some(Consequence::Warn) if warned.len() < MOST_KEPT => warned.insert(common),
@@ -85,7 +91,6 @@ pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
                 }
                 most => most == Some(Consequence::Refuse),
             };
-            refusing += usize::from(most == Some(Consequence::Refuse));
             if is_charge {
                 charged.add(intent, Scope::Run);
             }

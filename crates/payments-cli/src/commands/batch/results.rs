@@ -140,20 +140,35 @@ pub(super) fn charged_keys(
     path: &Path,
     is_asked_for: impl Fn(&IntentKey) -> bool,
 ) -> io::Result<BTreeSet<IntentKey>> {
+    // A dry run creates no file, and refuses none.
+    if !path.is_file() {
+        return Ok(BTreeSet::new());
+    }
     let file = BufReader::new(File::open(path)?);
-    let read: Box<dyn Iterator<Item = Read>> = match Format::of(path) {
+    let mut keys = BTreeSet::new();
+    let mut add = |Read { key, outcome }: Read| {
+        if ["processed", "unknown"].contains(&&*outcome) {
+            keys.extend(IntentKey::new(key).ok().filter(&is_asked_for));
+        }
+    };
+    match Format::of(path) {
         Format::JsonLines => {
-            let lines = file.split(b'\n').map_while(Result::ok);
-            Box::new(lines.filter_map(|line| serde_json::from_slice(&line).ok()))
+            for line in file.split(b'\n') {
+                serde_json::from_slice(&line?).into_iter().for_each(&mut add);
+            }
         }
         Format::Csv => {
             let reader = csv::ReaderBuilder::new().flexible(true).from_reader(file);
-            Box::new(reader.into_deserialize().filter_map(Result::ok))
+            for read in reader.into_deserialize::<Read>() {
+                match read {
+                    Ok(row) => add(Read { key: csv_file::unescape_formulas(&row.key), ..row }),
+                    Err(error) if error.is_io_error() => return Err(error.into()),
+                    Err(_) => {}
+                }
+            }
         }
-    };
-    let may_be_charged = read.filter(|row| ["processed", "unknown"].contains(&&*row.outcome));
-    let keys = may_be_charged.filter_map(|row| IntentKey::new(csv_file::unescape_formulas(&row.key)).ok());
-    Ok(keys.filter(is_asked_for).collect())
+    }
+    Ok(keys)
 }
 
 /// Ends a line that a killed run left incomplete. An open quotation mark would swallow everything that follows.

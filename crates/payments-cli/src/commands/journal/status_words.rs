@@ -374,10 +374,8 @@ impl UnreadColumn {
         let heading = heading_words(&self.heading);
         let has_flags = filled.iter().all(|word| is_yes_or_no(word));
         // A no in all rows may mean that nothing was captured, and a yes that everything was cancelled.
-        let is_same_for_all = words.len() == 1
-            && filled
-                .iter()
-                .all(|word| is_number_or_none(word) || is_yes(word) && has_stem_of(&heading, CAPTURE));
+        let says_nothing = if has_stem_of(&heading, CAPTURE) { is_yes } else { is_number_or_none };
+        let is_same_for_all = words.len() == 1 && filled.iter().all(|word| says_nothing(word));
         let is_flag = has_flags && (has_stem_of(&heading, SUCCESS) || is_same_for_all);
         let is_else = filled.iter().all(|word| is_no_status(word));
         (is_few && filled.len() <= MOST_STATUSES && !is_id && !is_flag && !is_else).then_some(words)

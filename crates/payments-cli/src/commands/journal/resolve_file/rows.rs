@@ -304,8 +304,8 @@ impl Columns {
                     broken.add("TransactionId", "must be empty where the verdict is not processed");
                 }
                 if self.cell(table, COMPARED_BY[0], broken).is_some() {
-                    let rule = "is not processed, and the report has this row for the key, which would be sent again: if the row is another \
-                                payment's, empty its ReportRow";
+                    let rule = "is not processed, and the report has this row, which may be its payment, and the key would be sent again: if the row is \
+                                another payment's, empty its ReportRow";
                     broken.add("Verdict", rule);
                 }
                 Some(TypedVerdict::NotProcessed)
