@@ -12,7 +12,7 @@ use tokio::time::timeout;
 pub(crate) struct Shutdown(watch::Receiver<bool>);
 
 impl Shutdown {
-    /// The shutdown begins when the sender is set to true, or dropped.
+    /// The shutdown begins when the sender is set to true, or dropped with all that can set it.
     pub(crate) fn new() -> (watch::Sender<bool>, Self) {
         let (switch, receiver) = watch::channel(false);
         (switch, Self(receiver))
@@ -21,7 +21,6 @@ impl Shutdown {
     /// Waits until the shutdown begins.
     pub(crate) fn begun(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut receiver = self.0.clone();
-        // An error means that the sender was dropped with the server's owner.
         async move { drop(receiver.wait_for(|begun| *begun).await) }
     }
 }

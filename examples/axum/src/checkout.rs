@@ -128,7 +128,7 @@ impl Order {
     }
 
     fn charge(&self, card: &Card) -> Result<(IntentKey, TokenTransaction), Refused> {
-        // The journal would store a card number that is sent as a token.
+        // The journal would store a card number that is sent as a token. If your tokens are numbers, check their own format instead.
         if mask(&card.token, &[]) != card.token {
             return Err(Refused(StatusCode::UNPROCESSABLE_ENTITY));
         }

@@ -159,6 +159,7 @@ fn likenesses(payment: Keyed<'_>, other: Keyed<'_>) -> impl Iterator<Item = Like
             Likeness::KeyOfOtherAmount,
             !has_same_amount
                 && matches!(payment.1.subject, Subject::Token(_))
+                && reference.is_some()
                 && has_same
                 && has_same_key
                 && (is_likely_spelling(key, other_key) || is_likely_spelling(other_key, key)),

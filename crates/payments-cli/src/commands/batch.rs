@@ -124,7 +124,7 @@ async fn charge_file(
     let open =
         |path: &Path| Results::open(path, &arguments.file, place, |row| described(row, &settings, commands));
     let results = arguments.results.as_deref().filter(|_| !is_dry_run).map(open).transpose()?;
-    if let Some(path) = &arguments.results {
+    if let Some(path) = arguments.results.as_ref().filter(|path| !place.has(path)) {
         let rows = file.rows(&settings.keys).0.into_iter().flatten().zip(&fates);
         let keys = rows.filter(|(_, fate)| **fate == Fate::ToSend).filter_map(|(row, _)| row.key);
         let mut to_send = Hashes::default();
@@ -199,11 +199,13 @@ async fn check_results(
     place: &JournalPlace,
     journal: Option<&Journal>,
 ) -> Result<(), Failure> {
-    if let Some(journal) = journal
-        && journal.check_history().await.is_err()
-    {
-        // Nothing begins, and the journal says better what helps.
-        return Ok(());
+    if let Some(journal) = journal {
+        match journal.check_history().await {
+            Ok(()) => {}
+            // Nothing begins, and the journal says better what helps.
+            Err(error) if error.is_history_lost() => return Ok(()),
+            Err(error) => return Err(Failure::of_store(&error)),
+        }
     }
     let file = format!("the file of --results{}", files::name_in_brackets(path));
     // It may be long, and signals are still handled.

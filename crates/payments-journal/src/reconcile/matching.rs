@@ -183,7 +183,11 @@ impl<'a> Matching<'a> {
         let (why, others) = match (why, others) {
             _ if !resembling.is_empty() => (UndecidedReason::OtherReference, Vec::new()),
             (UndecidedReason::NoRow, Some(found)) => found,
-            (why @ UndecidedReason::NoRow, None) => (why, self.of_its_amount_and_time(intent, found)),
+            (why @ UndecidedReason::NoRow, None) => {
+                let mut others = self.of_its_amount_and_time(intent, found);
+                others.sort_by_cached_key(|transaction| !self.has_its_digits(intent, *transaction));
+                (why, others)
+            }
             // Many write the same into both.
             (why @ UndecidedReason::Lost, None) if is_alone => {
                 (why, self.of_nobody_with(intent.shown.key.as_str(), found).collect())
@@ -210,6 +214,17 @@ impl<'a> Matching<'a> {
             self.report.references(*transaction).any(|shown| is_alike(&shown, &reference))
         });
         resembling
+    }
+
+    /// Whether the digits of the row's reference are those of the intent's, but for zeros before them.
+    fn has_its_digits(&self, intent: &Compared, transaction: usize) -> bool {
+        let digits = |text: &str| -> String {
+            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            digits.trim_start_matches('0').to_owned()
+        };
+        let searched = intent.searched_by_reference();
+        let own = searched.map(|(_, reference)| digits(reference)).filter(|own| !own.is_empty());
+        own.is_some_and(|own| self.report.references(transaction).any(|shown| digits(&shown) == own))
     }
 
     /// Rows of no key with the amount and time of an open payment, whatever else they say: a spreadsheet writes `17` for `0017`, and a

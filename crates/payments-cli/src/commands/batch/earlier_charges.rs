@@ -49,7 +49,8 @@ pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
         hashes.sort();
     }
     let [mut charged, mut twins] = [(); 2].map(|()| EarlierCharges::of_service(service));
-    let (mut refusing, mut warned, mut unknown) = (0, HashSet::new(), HashMap::new());
+    let (mut refusing, mut of_other_amounts) = (0, 0);
+    let (mut warned, mut unknown) = (HashSet::new(), HashMap::new());
     while refusing < MOST_KEPT
         && let Some(intents) = pages.next().await?
     {
@@ -74,13 +75,14 @@ pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
             if intent.moved_nothing() && !common.is_empty() {
                 watched.add(intent.clone(), Scope::Run);
             }
-            // Of another amount only a likely spelling is refused.
+            // Of another amount only a few spellings are refused, and many share such a link.
             let is_refused = |likeness| {
                 likeness != Likeness::KeyOfOtherAmount
                     && consequence(likeness, fate, Scope::Run) == Consequence::Refuse
             };
             // Only what is nearly certainly a problem counts, or others would use up the limit.
-            refusing += usize::from(common.iter().any(|(likeness, _)| is_refused(*likeness)));
+            let is_counted = common.iter().any(|(likeness, _)| is_refused(*likeness));
+            refusing += usize::from(is_counted);
             // Of charges that are alike, one is enough for a warning.
             let most = common.iter().map(|(likeness, _)| consequence(*likeness, fate, Scope::Run)).max();
             let is_charge = match most {
@@ -88,6 +90,10 @@ pub(super) async fn charged_before<I: Iterator<Item = (BillingRow, Fate)>>(
                 Some(Consequence::Warn) => {
                     repeats.is_cut |= !warned.contains(&common);
                     false
+                }
+                Some(Consequence::Refuse) if !is_counted => {
+                    of_other_amounts += 1;
+                    of_other_amounts <= MOST_KEPT
                 }
                 most => most == Some(Consequence::Refuse),
             };
@@ -258,7 +264,8 @@ impl Repeats {
             format!("rows with the token, amount and ReferenceNo of {what}, under another key");
         let of_key =
             format!("rows with the token and amount of {what}, whose key is its key in another spelling");
-        let of_unknown = "rows with the token and amount of a charge whose outcome is unknown, under another key and ReferenceNo";
+        let of_unknown =
+            "rows with the token and amount of a charge whose outcome is unknown, under another key";
         let resolve = "unless they are payments of their own, somebody may be charged twice: remove them, or resolve the unknown keys first";
         [
             self.of_reference.warning(&of_reference, advice, self.is_cut),

@@ -154,7 +154,9 @@ pub(super) fn charged_keys(
     match Format::of(path) {
         Format::JsonLines => {
             for line in file.split(b'\n') {
-                serde_json::from_slice(&line?).into_iter().for_each(&mut add);
+                let line = line?;
+                let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
+                serde_json::from_slice(line).into_iter().for_each(&mut add);
             }
         }
         Format::Csv => {

@@ -374,7 +374,8 @@ impl UnreadColumn {
         let heading = heading_words(&self.heading);
         let has_flags = filled.iter().all(|word| is_yes_or_no(word));
         // A no in all rows may mean that nothing was captured, and a yes that everything was cancelled.
-        let says_nothing = if has_stem_of(&heading, CAPTURE) { is_yes } else { is_number_or_none };
+        let is_capture = has_stem_of(&heading[heading.len().saturating_sub(1)..], CAPTURE);
+        let says_nothing = if is_capture { is_yes } else { is_number_or_none };
         let is_same_for_all = words.len() == 1 && filled.iter().all(|word| says_nothing(word));
         let is_flag = has_flags && (has_stem_of(&heading, SUCCESS) || is_same_for_all);
         let is_else = filled.iter().all(|word| is_no_status(word));
