@@ -286,8 +286,8 @@ fn call_with_signs_around_a_charged_key_is_refused() {
         ("#INV-5", ["#inv-5", "#inv_5"]),
         ("(A19)", ["(a19)", "'(A19)"]),
         ("INV-7/", ["inv-7/", "Inv-7/"]),
-        ("shop/inv-17", ["shop/inv_17", "shop/inv17"]),
-        ("shop.inv-18", ["shop.inv_18", "Shop-Inv-18"]),
+        ("shop/inv-17", ["shop/inv_17", "Shop/Inv-17"]),
+        ("shop.inv-18", ["shop.inv_18", "SHOP.INV-18"]),
     ] {
         workspace.charging(key, &request("water")).end().processed();
         for other in others {
