@@ -169,7 +169,9 @@ impl<'a> Matching<'a> {
             Ok(_) => UndecidedReason::SeveralAttempts,
             Err(why) => why,
         };
-        let resembling = if rows.is_empty() { self.resembling(intent, found) } else { Vec::new() };
+        let mut of_its_amount =
+            if rows.is_empty() { self.of_its_amount_and_time(intent, found) } else { Vec::new() };
+        let resembling = self.resembling(intent, &of_its_amount);
         if rows.is_empty()
             && resembling.is_empty()
             && !found.is_of_another_merchant
@@ -184,9 +186,8 @@ impl<'a> Matching<'a> {
             _ if !resembling.is_empty() => (UndecidedReason::OtherReference, Vec::new()),
             (UndecidedReason::NoRow, Some(found)) => found,
             (why @ UndecidedReason::NoRow, None) => {
-                let mut others = self.of_its_amount_and_time(intent, found);
-                others.sort_by_cached_key(|transaction| !self.has_its_digits(intent, *transaction));
-                (why, others)
+                of_its_amount.sort_by_cached_key(|transaction| !self.has_its_digits(intent, *transaction));
+                (why, of_its_amount)
             }
             // Many write the same into both.
             (why @ UndecidedReason::Lost, None) if is_alone => {
@@ -204,16 +205,15 @@ impl<'a> Matching<'a> {
         result.undecided.push(Undecided { attempt: newest, why, candidates: candidates.collect() });
     }
 
-    /// Rows of no key with the amount and time of an open payment, and with a reference like its own. The processor may write it in
-    /// another way; but only a person can say so.
-    fn resembling(&self, intent: &Compared, found: &Found) -> Vec<usize> {
+    /// Those of the rows with its amount and time whose reference is like its own. The processor may write it in another way; but only
+    /// a person can say so.
+    fn resembling(&self, intent: &Compared, of_its_amount: &[usize]) -> Vec<usize> {
         let Some((_, reference)) = intent.searched_by_reference() else { return Vec::new() };
         let reference = folded(reference);
-        let mut resembling = self.of_its_amount_and_time(intent, found);
-        resembling.retain(|transaction| {
+        let is_like = |transaction: &usize| {
             self.report.references(*transaction).any(|shown| is_alike(&shown, &reference))
-        });
-        resembling
+        };
+        of_its_amount.iter().copied().filter(is_like).collect()
     }
 
     /// Whether the digits of the row's reference are those of the intent's, but for zeros before them.
