@@ -7,6 +7,7 @@ use std::time::Duration;
 use std::{fmt, fs, mem};
 
 use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteStore, StateName, StoreError};
+use payments_model::unversioned::is_invisible;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -335,12 +336,13 @@ impl JournalPlace {
             if fs::exists(&path).unwrap_or(true) {
                 return None;
             }
-            let files =
+            let mut files =
                 fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-            let owners: Vec<_> = files.collect();
-            let journals = owners.iter().filter_map(|owners| owners.strip_suffix("-owners"));
-            let mut journals = journals.filter(|journal| fs::exists(folder.join(journal)).unwrap_or(false));
-            journals.find(|journal| written(journal) == written(&name)).map(str::to_owned)
+            let name = written(&name);
+            files.find_map(|owners| {
+                let journal = owners.strip_suffix("-owners").filter(|journal| written(journal) == name)?;
+                fs::exists(folder.join(journal)).unwrap_or(false).then(|| journal.to_owned())
+            })
         });
         finding.await.ok().flatten()
     }
@@ -381,9 +383,9 @@ pub(crate) async fn warn_of_a_loss(journal: &Journal) {
 
 /// A name without what it brings along from a text: quotation marks, invisible characters, signs at its ends, and capital letters.
 fn written(name: &str) -> String {
-    let is_foreign = |letter: &char| {
-        "'\"`\u{ab}\u{ad}\u{bb}\u{2018}\u{2019}\u{201c}\u{201d}\u{201e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2060}\u{feff}".contains(*letter)
-    };
+    const QUOTES: &str = "'\"`\u{ab}\u{bb}\u{2018}\u{2019}\u{201c}\u{201d}\u{201e}";
+
+    let is_foreign = |letter: &char| QUOTES.contains(*letter) || is_invisible(*letter);
     let name: String = name.chars().filter(|letter| !is_foreign(letter)).collect();
     let is_at_an_end = |letter: char| letter.is_whitespace() || ",;:()<>".contains(letter);
     name.trim_matches(is_at_an_end).to_lowercase()
